@@ -153,7 +153,7 @@ async def measure_proofs(log: Grown) -> None:
     chance, size = random.Random(1), await log.store.length()
     old = log.signed[len(log.signed) // 3]
     whole = [await spent(lambda: log.log_signer.prove(chance.randrange(size))) for _ in range(PROOFS // 5)]
-    async with log.log_signer._opened() as opened:
+    async with log.log_signer._open_locked() as opened:
         inclusion = [await spent(lambda: opened.prove_inclusion(chance.randrange(size))) for _ in range(PROOFS)]
         consistency = [await spent(lambda: opened.prove_consistency(old)) for _ in range(PROOFS)]
     named = {"inclusion": inclusion, "consistency": consistency, "`assent audit prove`, key to proof": whole}

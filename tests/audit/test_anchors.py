@@ -54,7 +54,7 @@ async def test_a_directory_in_which_somebody_changed_a_checkpoint_says_so(tmp_pa
     anchor = DirectoryAnchor(tmp_path)
     path = tmp_path / file_name(signed[0])
     path.write_bytes(b"something else")
-    with pytest.raises(AnchorFailed, match="somebody changed it"):
+    with pytest.raises(AnchorFailed, match="Someone changed it"):
         await anchor.publish(signed[0])
     assert path.read_bytes() == b"something else"
 

@@ -173,8 +173,8 @@ async def test_a_link_or_a_pipe_in_a_bundle_is_not_followed(victim, tmp_path, ca
         sink.put(name, data)
     (tmp_path / "keys").unlink()
     make(tmp_path / "keys")
-    assert "is no plain file" in ends_with_2(tmp_path, capsys)
-    with pytest.raises(UnreadableBundle, match="is no plain file"):
+    assert "is not a regular file" in ends_with_2(tmp_path, capsys)
+    with pytest.raises(UnreadableBundle, match="is not a regular file"):
         await inspect_bundle(BundleFiles(tmp_path))
 
 

@@ -89,7 +89,7 @@ def test_an_erasure_is_an_entry_that_names_entry_and_fields():
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        ({"email": "x"}, "no fact of a leaf"),
+        ({"email": "x"}, "not a fact of a leaf"),
         ({"tool": 3}, "of type str"),
         ({"count": True}, "of type int"),
         ({"tool": "two words"}, "printable ASCII"),
@@ -113,12 +113,12 @@ def test_a_fact_that_does_not_belong_in_a_leaf_is_refused(facts, words):
 
 @pytest.mark.parametrize("at", [-1, 1.5, True, 10**15, "now"])
 def test_a_time_that_is_none_is_refused(at):
-    with pytest.raises(BadEntry, match="no time"):
+    with pytest.raises(BadEntry, match="not a time"):
         leaf_bytes("intent", at, {}, {})
 
 
 def test_an_unknown_kind_and_a_wrong_commitment_are_refused():
-    with pytest.raises(BadEntry, match="no kind of entry"):
+    with pytest.raises(BadEntry, match="not a kind of entry"):
         leaf_bytes("gossip", START, {}, {})
     for commitments in ({"a": "short"}, {"A": "x" * 43 + "="}, {"": "x" * 43 + "="}):
         with pytest.raises(BadEntry):
@@ -150,7 +150,7 @@ def test_a_value_without_canonical_json_is_refused(value):
 
 def test_a_field_name_is_checked():
     for name in ("", "Upper", "a b", "9", "a" * 64, "\u00e9"):
-        with pytest.raises(BadEntry, match="names no field"):
+        with pytest.raises(BadEntry, match="is not a field name"):
             sealed(values={name: 1})
 
 

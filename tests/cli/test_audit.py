@@ -417,7 +417,7 @@ def test_growth_since_a_checkpoint_is_proved_as_a_witness_takes_it(config: Path,
     assert (first, new.size) == (b"old %d" % old.size, old.size + 3)
     verify_consistency(old.size, new.size, old.root, new.root, [b64decode(one) for one in hashes])
     kept.write_text("nothing of the kind")
-    assert "From this checkpoint nothing can be proved" in run(config, "prove", "--since", str(kept)).output
+    assert "This checkpoint cannot be used for a proof" in run(config, "prove", "--since", str(kept)).output
     assert "Name the entry" in str(run(config, "prove").exception)
 
 

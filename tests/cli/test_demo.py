@@ -129,7 +129,7 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
         assert await process.wait() == 0
     for said in ("Price: 480", "rehearse.dry_run_required", WAITS, "replayed: true", "book: 1."):
         assert said in text
-    assert "the tool is withheld until somebody accepts" in text
+    assert "the tool is withheld until a person accepts" in text
     assert [path.name for path in tmp_path.iterdir()] == [".assent-demo"], "nothing outside its folder"
 
 

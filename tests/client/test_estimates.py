@@ -56,4 +56,4 @@ async def test_the_whole_estimate_is_shown_with_what_it_was_not_told() -> None:
     shown = person.asked[0].text
     assert "Price: 5 EUR" in shown
     assert "  setup_fee: 700" in shown
-    assert "Warning: The estimate was not told: quantity." in shown
+    assert "Warning: The estimate was made without: quantity." in shown

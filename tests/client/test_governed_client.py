@@ -99,7 +99,7 @@ async def test_somebody_who_walks_away_has_said_no() -> None:
 
     async with governed(plain, absent, question_patience=0.01) as client:
         assert problem(await client.call_tool("delete_customer"))["code"] == "confirm.cancelled"
-        assert client.journal.of("delete_customer")[1].facts["by"] == "nobody: they walked away"
+        assert client.journal.of("delete_customer")[1].facts["by"] == "no answer: the question timed out"
     assert plain.log == []
 
 
@@ -140,7 +140,7 @@ async def test_a_price_that_cannot_be_had_is_said() -> None:
     plain, person = Plain(PLACE, ESTIMATE, **{"orders.archive.estimate": said(is_error=True)}), Somebody(False)
     async with governed(plain, person, trusted=True) as client:
         await client.call_tool("orders.archive.place", {"item": "scene"})
-    assert "Warning: The estimate failed: nobody says what this costs." in person.asked[0].text
+    assert "Warning: The estimate failed: the cost of this call is unknown." in person.asked[0].text
 
 
 async def test_an_estimate_that_is_no_read_is_not_called() -> None:
@@ -215,7 +215,7 @@ async def test_the_same_call_after_a_failure_is_the_same_action() -> None:
         await client.call_tool("orders.archive.place", {"item": "a"})
     first, second, third = (arguments["idempotency_key"] for _, arguments in plain.log)
     assert first == second != third
-    assert "nobody knows how it ended" in person.asked[1].why
+    assert "its end is unknown" in person.asked[1].why
 
 
 async def test_a_server_that_never_answers_is_left() -> None:

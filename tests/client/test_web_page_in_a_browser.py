@@ -57,6 +57,6 @@ async def test_a_page_elsewhere_cannot_answer_for_the_person() -> None:
         form = f"<form method=post action='{url}'><input name=answer value=accept><button>x</button></form>"
         await tab.open(f"data:text/html,{form}")
         await tab.click("button")
-        assert await tab.evaluate("document.querySelector('h1').textContent") == "Not from there"
+        assert await tab.evaluate("document.querySelector('h1').textContent") == "Wrong origin"
         assert not asking.done()
     assert (await asking).action == "cancel"

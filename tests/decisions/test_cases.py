@@ -63,7 +63,7 @@ matrices:
     expect: {read: {agent: answer, human: answer}, write: {agent: answer}}
 """
     assert faults_of(text.replace("{kind}", "{kin}")) == [
-        "some.yaml:2: {tier} by {kin}: 'kin' is no axis of it. Use names of `over`",
+        "some.yaml:2: {tier} by {kin}: 'kin' is not an axis. Use names of `over`",
         "some.yaml:2: {tier} by {kin}: the table says nothing of write, human. Add it to `expect`",
     ]
     assert faults_of(text) == [
@@ -119,7 +119,7 @@ def test_a_directory_without_cases_is_a_mistake(tmp_path: Path) -> None:
             "given: [{changed: {tools: {note: {bulk: -1}}}}]\n    expect: answer",
             ["given 1 (changed): note.bulk: -1 is not allowed here. Write a number of 1 or more"],
         ),
-        ("given: [approved]\n    expect: answer", ["given 1 (approved): nobody was asked anything"]),
+        ("given: [approved]\n    expect: answer", ["given 1 (approved): no one was asked"]),
         ("tool: none\n    expect: answer", ["expected answer, got refusal discover.unknown_tool (Unknown tool: none)"]),
     ],
 )

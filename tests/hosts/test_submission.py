@@ -119,7 +119,7 @@ def test_what_nobody_is_shown_is_not_handed_in() -> None:
 def test_a_server_of_which_nobody_is_shown_anything_is_not_handed_in() -> None:
     contracts = {"read_keys": {"side_effect": "read", "risk": "forbidden"}}
     for directory in ("openai", "anthropic"):
-        with pytest.raises(SettingsError, match="nobody is shown any of its tools"):
+        with pytest.raises(SettingsError, match="its contracts hide or forbid every tool"):
             submission(target_of({"contracts": contracts}, directory), directory)
 
 
@@ -136,6 +136,6 @@ def test_what_a_contract_leaves_unsaid_is_not_said_for_it() -> None:
     contracts = {"add_note": {"side_effect": "write", "description": "Adds a note."}}
     openai = submission(target_of({"contracts": contracts}, "openai"), "openai")["tools"]["add_note"]["justifications"]
     anthropic = submission(target_of({"contracts": contracts}, "anthropic"), "anthropic")["tools"][0]["justifications"]
-    assert openai["open_world_justification"] == "Nothing is declared that it reaches outside."
-    assert anthropic["openWorldHint"] == "Nothing rules out that it reaches others."
+    assert openai["open_world_justification"] == "It declares nothing that reaches outside."
+    assert anthropic["openWorldHint"] == "It may reach others: nothing excludes it."
     assert anthropic["destructiveHint"].startswith("Adds records to the account; every change is taken for")

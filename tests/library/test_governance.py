@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from mcp.server.auth.provider import AccessToken
 
-from assent.library.governance import _of_token
+from assent.library.governance import _principal_of_token
 
 
 def token(client: str, subject: str | None = None, issuer: str | None = None) -> AccessToken:
@@ -23,8 +23,8 @@ def token(client: str, subject: str | None = None, issuer: str | None = None) ->
     ],
 )
 def test_two_callers_are_never_one_principal(one: AccessToken, other: AccessToken) -> None:
-    assert _of_token(one).id != _of_token(other).id
+    assert _principal_of_token(one).id != _principal_of_token(other).id
 
 
 def test_a_person_is_the_same_through_every_client() -> None:
-    assert _of_token(token("app", subject="ann")).id == _of_token(token("web", subject="ann")).id
+    assert _principal_of_token(token("app", subject="ann")).id == _principal_of_token(token("web", subject="ann")).id

@@ -239,7 +239,7 @@ def asker(acts: str) -> tuple[MCPServer, list[str]]:
 @pytest.mark.parametrize(
     ("acts", "happened"),
     [
-        ("silently", "nobody was asked"),
+        ("silently", "no one was asked"),
         ("always", "a call that its user declined changed the snapshot"),
         ("agreed", "a call that its user declined was answered"),
     ],

@@ -471,6 +471,6 @@ async def test_a_server_that_is_silenced_while_it_is_first_looked_at_has_one_too
     server.responsive = False
     verdict = await server.verdict(schema=NOTHING)
     assert [(one.tool, one.happened) for one in verdict.broken] == [
-        ("get_hang", "it did not answer, and nothing did since")
+        ("get_hang", "it did not answer, and no later call was answered")
     ]
     assert server.called == ["get_hang"]

@@ -1,1 +1,1 @@
-"""Can a stranger verify what happened, without trusting us?"""
+"""The audit log: entries, Merkle tree, signed checkpoints, anchors, export and verification."""

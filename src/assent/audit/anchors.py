@@ -1,7 +1,7 @@
-"""Where do checkpoints go so that whoever owns this machine cannot take them back?
+"""Anchors: places outside the store that keep signed checkpoints.
 
-An anchor only ever gains checkpoints. It cannot forge any, since it has no key; if it forgets one, others
-remain.
+An anchor only gains checkpoints. It has no key, so it cannot forge one. If one anchor loses a checkpoint, the others
+still have it.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ GIT_SETTINGS = (
     "commit.gpgsign=false",
     "core.quotePath=true",
     "core.fsmonitor=false",
-    f"core.hooksPath={os.devnull}",  # whoever writes to the repository must not run programs here
+    f"core.hooksPath={os.devnull}",  # a writer of the repository must not run hooks here
 )
 _ELSEWHERE = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"})
 Send = Callable[[str, bytes, Mapping[str, str]], Awaitable[int]]
@@ -33,27 +33,27 @@ Fetch = Callable[[str], Awaitable[bytes]]
 
 
 class AnchorFailed(RuntimeError):
-    """The checkpoint is not there; the log goes on, and the next one is tried again."""
+    """The checkpoint was not stored at the anchor. The log continues, and the next checkpoint is tried again."""
 
 
 class Anchor(Protocol):
     name: str
 
     async def publish(self, note: bytes) -> None:
-        """The checkpoint is kept when this returns; publishing it twice changes nothing."""
+        """Store the checkpoint durably; storing it twice changes nothing."""
 
     async def read(self) -> Sequence[bytes]:
-        """Every checkpoint ever published, smallest first, as far as the place lets them be read back."""
+        """Return every stored checkpoint, smallest first, if the anchor can be read back."""
 
 
 def file_name(note: bytes) -> str:
-    """Sorts by size; the hash keeps two views of one size apart."""
+    """Return a file name that sorts by size; the hash separates two checkpoints of the same size."""
     checkpoint, _ = checkpoints.parse(note)
     return f"{checkpoint.size:020d}-{sha256(note).hexdigest()[:16]}.checkpoint"
 
 
 class DirectoryAnchor:
-    """A directory on another machine or an append-only mount; nothing in it is ever replaced."""
+    """A directory on another machine or an append-only mount; its files are never replaced."""
 
     def __init__(self, root: Path, name: str = "directory", disk: Disk | None = None) -> None:
         self.name, self._root, self._disk = name, root, disk or Disk()
@@ -74,19 +74,20 @@ class DirectoryAnchor:
             if found in (None, note):
                 return
             if not note.startswith(found):
-                raise AnchorFailed(f"{path} is there and says something else; somebody changed it")
-            # A crash cut it short, and it cannot be replaced here: the next name gets the whole.
+                raise AnchorFailed(f"{path} exists with other content. Someone changed it; compare it with the log")
+            # A crash truncated the file, and it cannot be replaced here. Write the whole checkpoint under the next
+            # name.
 
     async def read(self) -> Sequence[bytes]:
         try:
             found = [(path.name, path.read_bytes()) for path in sorted(self._root.glob("*.checkpoint*"))]
         except OSError as error:
             raise AnchorFailed(f"{self._root} could not be read: {error}") from error
-        return list(dict.fromkeys(note for name, note in found if not _is_cut(name, note)))
+        return list(dict.fromkeys(note for name, note in found if not _is_truncated(name, note)))
 
 
-def _is_cut(name: str, note: bytes) -> bool:
-    """Whether a crash left only the beginning of the checkpoint for which the file is named."""
+def _is_truncated(name: str, note: bytes) -> bool:
+    """Whether a crash left only the start of the checkpoint that the file name describes."""
     with suppress(BadNote):
         checkpoints.parse(note)
         return False
@@ -97,7 +98,7 @@ def _is_cut(name: str, note: bytes) -> bool:
 
 
 class GitAnchor:
-    """A git repository, pushed if a remote is named; its history is read, so deleting hides nothing."""
+    """A git repository, pushed if it has a remote. The history is read too, so a deleted checkpoint is still found."""
 
     def __init__(self, repository: Path, remote: str | None = None, name: str = "git") -> None:
         self.name, self._repository, self._remote = name, repository, remote
@@ -105,7 +106,7 @@ class GitAnchor:
     async def publish(self, note: bytes) -> None:
         path = f"checkpoints/{file_name(note)}"
         target = self._repository / path
-        if note not in await self._committed(path):
+        if note not in await self._read_from_head(path):
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(note)
             checkpoint, _ = checkpoints.parse(note)
@@ -123,14 +124,14 @@ class GitAnchor:
         found = {line.split("\t")[-1]: line.split()[3] for line in lines if line}
         return await self._objects([found[path] for path in sorted(found)])
 
-    async def _committed(self, path: str) -> list[bytes]:
-        """What the newest commit has there, without looking at the others: they are many."""
+    async def _read_from_head(self, path: str) -> list[bytes]:
+        """Return the file in the newest commit, without reading the other commits."""
         await self._git("for-each-ref", "--count=1")
         return await self._objects([f"HEAD:{path}"])
 
     async def _objects(self, names: Sequence[str]) -> list[bytes]:
-        """The contents of these, as far as they are there."""
-        data = await self._git("cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode())
+        """Return the contents of the objects that exist."""
+        data = await self._git("cat-file", "--batch", stdin="".join(f"{name}\n" for name in names).encode())
         found, at = [], 0
         while at < len(data):
             end = data.index(b"\n", at)
@@ -141,7 +142,7 @@ class GitAnchor:
             at = end + 1
         return found
 
-    async def _git(self, *arguments: str, given: bytes | None = None) -> bytes:
+    async def _git(self, *arguments: str, stdin: bytes | None = None) -> bytes:
         settings = [word for setting in GIT_SETTINGS for word in ("-c", setting)]
         outside = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
         environment = {**outside, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
@@ -152,24 +153,24 @@ class GitAnchor:
                 str(self._repository),
                 *settings,
                 *arguments,
-                stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
+                stdin=asyncio.subprocess.DEVNULL if stdin is None else asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 env=environment,
             )
         except OSError as error:
             raise AnchorFailed(f"git could not be run: {error}") from error
-        output, errors = await _finished(process, given)
+        output, errors = await _communicate(process, stdin)
         if process.returncode:
             reason = errors.decode("utf-8", "replace").strip()
             raise AnchorFailed(f"git {arguments[0]} in {self._repository} failed: {reason}")
         return output
 
 
-async def _finished(process: asyncio.subprocess.Process, given: bytes | None) -> tuple[bytes, bytes]:
+async def _communicate(process: asyncio.subprocess.Process, stdin: bytes | None) -> tuple[bytes, bytes]:
     try:
         async with asyncio.timeout(GIT_TIMEOUT):
-            return await process.communicate(given)
+            return await process.communicate(stdin)
     except TimeoutError as error:
         process.kill()
         await process.wait()
@@ -177,11 +178,11 @@ async def _finished(process: asyncio.subprocess.Process, given: bytes | None) ->
 
 
 class WebhookAnchor:
-    """Somebody else's address that takes checkpoints; it is read back if it can be."""
+    """A URL that receives checkpoints, and is read back if it allows that."""
 
     def __init__(self, url: str, send: Send, fetch: Fetch | None = None, name: str = "webhook") -> None:
         self.name, self._url, self._send, self._fetch = name, url, send, fetch
-        parts = urlsplit(url)  # path and query may be as good as a password
+        parts = urlsplit(url)  # path and query can be secrets, so messages name only the host
         self._where = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
 
     async def publish(self, note: bytes) -> None:
@@ -203,7 +204,7 @@ class WebhookAnchor:
 
 
 async def publish_all(anchors: Sequence[Anchor], note: bytes) -> dict[str, str]:
-    """Publishes to each; the names of those that failed, and why."""
+    """Publish to each anchor; return the failed anchors and the reasons."""
     outcomes = await asyncio.gather(*(anchor.publish(note) for anchor in anchors), return_exceptions=True)
     failed = {}
     for anchor, outcome in zip(anchors, outcomes, strict=True):

@@ -1,4 +1,4 @@
-"""What can be inspected: a bundle, or a log where it is kept."""
+"""Logs that can be checked: a bundle, or a log in its store."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -23,12 +23,12 @@ from assent.audit.tiles import (
 
 
 class AuditedLog(Protocol):
-    """A log to be inspected. What is not there raises KeyError, what cannot be read TornTile."""
+    """A log to check. A missing item raises KeyError, an unreadable one TornTile."""
 
     origin: str
     size: int
     with_values: bool
-    growing: bool  # whether entries may be waiting for their checkpoint
+    growing: bool  # whether new entries may still wait for their checkpoint
 
     @property
     def keys(self) -> Sequence[str]: ...
@@ -44,13 +44,13 @@ class AuditedLog(Protocol):
     async def values(self, number: int, width: int) -> Sequence[bytes | None]: ...
 
     async def tile(self, tile: Tile) -> bytes | None:
-        """The tile, or its beginning; None where none is kept, as a log is free to do with derived things."""
+        """Return the tile or its start; None if it is not stored, because tiles can be rebuilt."""
 
     async def later(self) -> Sequence[bytes]:
-        """The leaves that have come in since the log was measured."""
+        """Return the leaves that arrived after the log was measured."""
 
     def surplus(self) -> Sequence[str]:
-        """The names of files that a log of this size does not have."""
+        """Return the names of files that a log of this size does not have."""
 
 
 class AuditedBundle:
@@ -91,7 +91,7 @@ class AuditedBundle:
 
 
 class AuditedStore:
-    """A log where it is kept; `await measure()` first."""
+    """A log in its store; call `await measure()` first."""
 
     growing = True
 
@@ -110,12 +110,12 @@ class AuditedStore:
         return self
 
     async def leaves(self, number: int, width: int) -> Sequence[bytes]:
-        return await self._whole(await self._entries.leaves(number * WIDTH, number * WIDTH + width), width)
+        return await self._require_all(await self._entries.leaves(number * WIDTH, number * WIDTH + width), width)
 
     async def values(self, number: int, width: int) -> Sequence[bytes | None]:
         return await self._entries.values(number * WIDTH, number * WIDTH + width)
 
-    async def _whole(self, rows: Sequence[bytes], width: int) -> Sequence[bytes]:
+    async def _require_all(self, rows: Sequence[bytes], width: int) -> Sequence[bytes]:
         if len(rows) != width:
             raise TornTile(f"{width - len(rows)} entries are missing from the store")
         return rows
@@ -124,14 +124,14 @@ class AuditedStore:
         if self._tiles is None:
             return None
         wanted, data = tile.width * HASH, await self._tiles.read(tile)
-        if data is None and (signed := self._signed(tile)) is not None:
+        if data is None and (signed := self._as_signed(tile)) is not None:
             tile, data = signed, await self._tiles.read(signed)
         if data is not None and len(data) != tile.width * HASH:
             raise TornTile(f"{tile.path} has {len(data)} bytes where {tile.width * HASH} belong")
         return None if data is None else data[:wanted]
 
-    def _signed(self, tile: Tile) -> Tile | None:
-        """The same tile as it was when the log was signed last."""
+    def _as_signed(self, tile: Tile) -> Tile | None:
+        """Return the same tile at its width in the last signed log."""
         try:
             size = checkpoints.parse(self.newest or b"")[0].size
         except BadNote:

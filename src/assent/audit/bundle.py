@@ -1,9 +1,8 @@
-"""What is handed to an auditor, so that nothing else is needed?
+"""Bundles: all files that an auditor needs to check a log.
 
-A bundle is a set of files, in a directory or a .zip archive: a log in the C2SP tlog-tiles layout
-(`checkpoint`, `tile/…`, `tile/entries/…`), the values beside the entries in the same numbering (`values/…`,
-each behind its length as a big-endian uint32), `keys`, the `checkpoints` kept, what the `anchors/…` kept,
-and `bundle.json`.
+A bundle is a directory or a .zip archive: a log in the C2SP tlog-tiles layout (`checkpoint`, `tile/…`,
+`tile/entries/…`), the values in the same numbering (`values/…`, each after its length as a big-endian uint32),
+`keys`, the kept `checkpoints`, the content of the `anchors/…`, and `bundle.json`.
 """
 
 import stat
@@ -30,11 +29,11 @@ FILE_LIMIT = 512 * 1024 * 1024
 
 
 class BadBundle(ValueError):
-    """Files that are not a bundle."""
+    """The files are not a bundle."""
 
 
 class UnreadableBundle(ValueError):
-    """Files of which nothing can be said, since they cannot or must not be read."""
+    """The files cannot or must not be read."""
 
 
 class Sink(Protocol):
@@ -42,7 +41,7 @@ class Sink(Protocol):
 
 
 class DirectorySink:
-    """Writes a bundle as a directory that only its owner can read; it must not exist yet, or be empty."""
+    """Writes a bundle as a directory that only its owner can read; the directory must be new or empty."""
 
     def __init__(self, root: Path) -> None:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -58,7 +57,7 @@ class DirectorySink:
 
 
 class ZipSink:
-    """Writes a bundle as one archive; equal bundles are equal bytes."""
+    """Writes a bundle as one archive; equal bundles give equal bytes."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
@@ -76,7 +75,7 @@ class MemorySink(dict[str, bytes]):
 
 @dataclass(frozen=True, slots=True)
 class LogMetadata:
-    """What is known about a log beside its entries."""
+    """Data about a log besides its entries: keys, checkpoints and anchors."""
 
     origin: str
     keys: Sequence[PublicKey]
@@ -92,9 +91,9 @@ async def write_bundle(
     values: bool = True,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
-    """Writes the log as it was signed last and says how many entries that is.
+    """Write the log as last signed and return its number of entries.
 
-    Values are read as they are now: if any is erased between that checkpoint and the end of this, BadBundle.
+    Values are read now. If one is erased between that checkpoint and the end of this function, BadBundle is raised.
     """
     if not evidence.kept:
         raise BadBundle("nothing is signed yet; sign a checkpoint first")
@@ -138,7 +137,7 @@ def head_bytes(size: int, origin: str, values: bool) -> bytes:
 
 
 def parse_head(data: bytes | None) -> tuple[int, str, bool]:
-    """Number of entries, origin, and whether there are values."""
+    """Return the number of entries, the origin, and whether the bundle has values."""
     try:
         head = orjson.loads(data or b"")
         size, origin, values = head["entries"], head["origin"], head["values"]
@@ -169,7 +168,7 @@ def unpack_values(data: bytes, width: int, path: str) -> list[bytes | None]:
 
 
 class BundleFiles(Mapping[str, bytes]):
-    """The files of a bundle on disk, read when they are asked for; UnreadableBundle if they cannot be."""
+    """Files of a bundle on disk, read on demand; raises UnreadableBundle."""
 
     def __init__(self, path: Path) -> None:
         self._read: Callable[[str], bytes]
@@ -205,10 +204,10 @@ def _open_archive(path: Path) -> zipfile.ZipFile:
 
 
 def _read_file(path: Path) -> bytes:
-    """No links: they lead out of the bundle, or in circles."""
+    """Read a regular file; links are refused because they can lead outside the bundle."""
     about = path.lstat()
     if not stat.S_ISREG(about.st_mode):
-        raise UnreadableBundle(f"{str(path)!r} is no plain file")
+        raise UnreadableBundle(f"{str(path)!r} is not a regular file")
     _check_size(str(path), about.st_size)
     return path.read_bytes()
 

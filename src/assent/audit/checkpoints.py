@@ -1,4 +1,4 @@
-"""What did the log look like, and who signed that? (C2SP tlog-checkpoint, tlog-proof)"""
+"""Checkpoints and proofs (C2SP tlog-checkpoint, tlog-proof)."""
 
 import base64
 import re
@@ -14,11 +14,11 @@ _PROOF = "c2sp.org/tlog-proof@v1"
 
 
 class BadCheckpoint(BadNote):
-    """A note that is not a checkpoint of this log."""
+    """The note is not a checkpoint of this log."""
 
 
 class Inconsistent(RuntimeError):
-    """Signing this would contradict a checkpoint signed before."""
+    """The new checkpoint would contradict an earlier one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Checkpoint:
 
 
 def parse(data: bytes) -> tuple[Checkpoint, notes.Note]:
-    """The checkpoint and its note; the signatures are not checked yet."""
+    """Parse a checkpoint and its note; signatures are not checked here."""
     note = notes.parse(data)
     lines = note.text[:-1].split("\n")
     if len(lines) != 3:
@@ -47,7 +47,7 @@ def parse(data: bytes) -> tuple[Checkpoint, notes.Note]:
 
 
 def open_checkpoint(data: bytes, origin: str, keys: Sequence[PublicKey]) -> Checkpoint:
-    """The checkpoint, if it is of this log and one of the keys signed it."""
+    """Return the checkpoint if it belongs to this log and one of the keys signed it."""
     checkpoint, note = parse(data)
     if checkpoint.origin != origin:
         raise BadCheckpoint(f"this is a checkpoint of {checkpoint.origin}, not of {origin}")
@@ -63,7 +63,7 @@ def issue(
     signers: Sequence[SecretKey],
     seconds: int,
 ) -> Checkpoint:
-    """Signs the head, but never one that does not contain the log as signed before."""
+    """Sign a checkpoint, but never one that does not contain the log as signed before."""
     if previous is not None:
         if previous.origin != head.origin:
             raise Inconsistent(f"the log was {previous.origin}; it cannot become {head.origin}")
@@ -78,12 +78,12 @@ def issue(
 
 
 def join(checkpoints: Iterable[bytes]) -> bytes:
-    """Many checkpoints as one text, a blank line between them."""
+    """Join checkpoints into one text, separated by blank lines."""
     return b"\n".join(checkpoints)
 
 
 def split(data: bytes) -> list[bytes]:
-    """The checkpoints of such a text; pieces that are none come back too, to be refused one by one."""
+    """Split such a text; invalid pieces are returned too, so that the caller can refuse each one."""
     pieces = data.split(b"\n\n")
     if pieces == [b""]:
         return []
@@ -93,7 +93,7 @@ def split(data: bytes) -> list[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """That one leaf is in a signed log (C2SP tlog-proof)."""
+    """Proof that one leaf is in a signed log (C2SP tlog-proof)."""
 
     index: int
     path: tuple[bytes, ...]
@@ -124,14 +124,14 @@ class Proof:
         return cls(int(index[6:]), tuple(_hash(item) for item in path), checkpoint, extra)
 
     def verify(self, leaf: bytes, origin: str, keys: Sequence[PublicKey]) -> Checkpoint:
-        """The checkpoint under which the leaf is proved to be."""
+        """Verify the proof and return its checkpoint."""
         checkpoint = open_checkpoint(self.checkpoint, origin, keys)
         verify_inclusion(self.index, checkpoint.size, hash_leaf(leaf), self.path, checkpoint.root)
         return checkpoint
 
 
 def encode_growth(old: Checkpoint, path: Sequence[bytes], new: Checkpoint) -> bytes:
-    """That one log is the beginning of another, as a witness is asked to sign it (C2SP tlog-witness)."""
+    """Encode the proof that one log is a prefix of another, in the form of C2SP tlog-witness."""
     lines = [f"old {old.size}", *(base64.b64encode(item).decode() for item in path)]
     return "\n".join(lines).encode() + b"\n\n" + new.note
 

@@ -1,4 +1,4 @@
-"""How do the entries leave for another system, so that it can go on later where it stopped?"""
+"""Exports entries as JSON lines, with a cursor to continue later."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -18,11 +18,11 @@ _CURSOR = re.compile(r"(0|[1-9][0-9]{0,15})\.([0-9a-f]{16}|-)")
 
 
 class StaleCursor(ValueError):
-    """A cursor that is none, or of another log."""
+    """The cursor is invalid or belongs to another log."""
 
 
 def json_line(row: EntryView) -> dict[str, Any]:
-    """An entry as one flat object; what was erased is named, not shown."""
+    """Return an entry as one flat object; erased fields are named, not shown."""
     line: dict[str, Any] = {
         "index": row.index,
         "time": timestamp(row.leaf.at),
@@ -48,13 +48,13 @@ async def export(
     limit: int = 1000,
     callers: PrincipalIndex | None = None,
 ) -> tuple[list[bytes], str]:
-    """Up to so many lines of JSON, and the cursor that goes on after them.
+    """Return up to `limit` lines of JSON and the cursor after them.
 
-    Whoever goes on at once hands the same `callers` in again, so that nobody need look back for them.
+    Pass the same `callers` again to continue at once without reading earlier entries.
     """
     wanted, callers = selection or Selection(), callers or PrincipalIndex()
     position, last = await _resume(entries, cursor)
-    await _look_back(entries, callers, position)
+    await _load_principals(entries, callers, position)
     lines: list[bytes] = []
     while len(lines) < limit:
         rows = await _read(entries, callers, position, position + CHUNK)
@@ -81,11 +81,11 @@ async def _resume(entries: EntrySource, cursor: str | None) -> tuple[int, bytes]
     return position, last
 
 
-async def _look_back(entries: EntrySource, callers: PrincipalIndex, position: int) -> None:
-    """Learn who began what ends after this place, unless it is known."""
+async def _load_principals(entries: EntrySource, callers: PrincipalIndex, position: int) -> None:
+    """Read earlier entries to learn the principals of calls that end after this position."""
     for start in range(max(callers.position, position - LOOK_BACK), position, CHUNK):
         for index, leaf, blob in await _rows(entries, start, min(position, start + CHUNK)):
-            with suppress(BadEntry):  # it has left already, or never will
+            with suppress(BadEntry):  # an unreadable entry was exported before, or never will be
                 callers.read(index, leaf, blob)
 
 

@@ -1,4 +1,4 @@
-"""The activity feed: one sentence per call that ended, which text from agents and strangers cannot alter."""
+"""Activity feed: one sentence per finished call. Text from agents and servers cannot change its meaning."""
 
 import re
 from collections import OrderedDict
@@ -26,7 +26,7 @@ class BadTemplate(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class FeedTemplate:
-    """Literal text and the names of arguments, in turn."""
+    """An action template: literal text and argument names in turn."""
 
     pieces: tuple[tuple[str, bool], ...]
 
@@ -48,20 +48,20 @@ class FeedTemplate:
         return cls(tuple(pieces))
 
     def listed(self, values: Mapping[str, object] | None) -> str:
-        """The arguments by name, without the sentence: for a call of which it would not be true."""
+        """Return the arguments by name without the sentence, for a call that did not do what the sentence says."""
         names = dict.fromkeys(text for text, is_name in self.pieces if is_name)
-        parts = ", ".join(f"{name}: {_shown(name, values)}" for name in names)
-        return _cut(f" ({parts})", LINE_LIMIT) if parts else ""
+        parts = ", ".join(f"{name}: {_format_argument(name, values)}" for name in names)
+        return _truncate(f" ({parts})", LINE_LIMIT) if parts else ""
 
     def render(self, values: Mapping[str, object] | None) -> str:
-        """The sentence; None for values means that they were erased."""
-        parts = [_shown(name, values) if is_name else visible(name) for name, is_name in self.pieces]
-        return _cut("".join(parts), LINE_LIMIT)
+        """Return the sentence; None for `values` means that they were erased."""
+        parts = [_format_argument(name, values) if is_name else visible(name) for name, is_name in self.pieces]
+        return _truncate("".join(parts), LINE_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
 class FeedLine:
-    """One call that ended."""
+    """One finished call."""
 
     index: int
     at: int
@@ -71,11 +71,11 @@ class FeedLine:
     outcome: str
     open_world: bool
     would: tuple[str, ...] = ()
-    """What would have stopped it, had it not only been observed."""
+    """What would have stopped the call outside observe mode."""
     ran: bool = True
 
 
-def _shown(name: str, values: Mapping[str, object] | None) -> str:
+def _format_argument(name: str, values: Mapping[str, object] | None) -> str:
     if values is None:
         return ERASED
     value: object = values
@@ -88,33 +88,33 @@ def _shown(name: str, values: Mapping[str, object] | None) -> str:
             text = canonical(value).decode()
         except NotCanonicalError:
             return ABSENT
-        return _cut(visible(text[: VALUE_LIMIT + 1]), VALUE_LIMIT)
-    text = _cut(visible(value[: VALUE_LIMIT + 1]), VALUE_LIMIT)
-    # Words of their own get quotes, so that no argument can continue the sentence.
+        return _truncate(visible(text[: VALUE_LIMIT + 1]), VALUE_LIMIT)
+    text = _truncate(visible(value[: VALUE_LIMIT + 1]), VALUE_LIMIT)
+    # Quote free text, so that an argument cannot continue the sentence.
     return text if _TOKEN.fullmatch(text) else "\u201c" + re.sub("[\u201c\u201d]", "'", text) + "\u201d"
 
 
-def _cut(text: str, limit: int) -> str:
+def _truncate(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "\u2026"
 
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """What the intent of a call said."""
+    """Facts of a call from its intent entry."""
 
     arguments: Mapping[str, object] | None
     would: tuple[str, ...] = ()
 
 
 class Feed:
-    """Follows a log: remembers what the intent said of a call until it ends. Templates go by the tool's name."""
+    """Follows a log and remembers each intent until its call ends. Templates are looked up by tool name."""
 
     def __init__(self, templates: Mapping[str, FeedTemplate]) -> None:
         self._templates = templates
         self._begun: OrderedDict[str, _Begun] = OrderedDict()
 
     def take(self, index: int, leaf: bytes, blob: bytes | None) -> FeedLine | None:
-        """The line of a call that ends with this entry."""
+        """Return the line of the call that ends with this entry, or None."""
         try:
             entry, values = parse_leaf(leaf), unpack(blob)[0]
         except BadEntry:
@@ -123,17 +123,17 @@ class Feed:
         begun = self._begun.get(claim, _Begun({}))
         arguments = _arguments(values.get("arguments")) if own else begun.arguments
         if entry.kind == "intent" and claim:
-            self._begun[claim] = _Begun(arguments, _would(entry))
+            self._begun[claim] = _Begun(arguments, _observed_refusals(entry))
             if len(self._begun) > OPEN_CALLS:
                 self._begun.popitem(last=False)
         if entry.kind not in ENDINGS:
             return None
         self._begun.pop(claim, None)
-        return _line(index, entry, _Begun(arguments, begun.would + _would(entry)), self._templates)
+        return _line(index, entry, _Begun(arguments, begun.would + _observed_refusals(entry)), self._templates)
 
 
 def feed(rows: Iterable[tuple[int, bytes, bytes | None]], templates: Mapping[str, FeedTemplate]) -> Iterator[FeedLine]:
-    """A line per call that ended: rows are index, leaf, packed values."""
+    """Yield one line per finished call; a row has index, leaf and packed values."""
     following = Feed(templates)
     return (line for row in rows if (line := following.take(*row)) is not None)
 
@@ -143,7 +143,7 @@ def _line(index: int, entry: Leaf, begun: _Begun, templates: Mapping[str, FeedTe
     state = facts.get("state")
     text, template = visible(tool or entry.kind), templates.get(tool)
     if template is not None:
-        # The sentence says what was done: it is true of nothing that was refused, failed or is in doubt.
+        # The template says what was done, so it is used only for calls that succeeded.
         done = state == "succeeded" or entry.kind == "read"
         text = template.render(begun.arguments) if done else text + template.listed(begun.arguments)
     outcome, outside = str(state or facts.get("code") or entry.kind), bool(facts.get("open_world"))
@@ -160,12 +160,12 @@ def _line(index: int, entry: Leaf, begun: _Begun, templates: Mapping[str, FeedTe
     )
 
 
-def _would(entry: Leaf) -> tuple[str, ...]:
+def _observed_refusals(entry: Leaf) -> tuple[str, ...]:
     return tuple(entry.facts.get("would", ()))
 
 
 def open_world(lines: Iterable[FeedLine]) -> Iterator[FeedLine]:
-    """Only the calls that reached beyond what the tool's owner controls."""
+    """Yield the calls that reached outside the control of the tool's owner."""
     return (line for line in lines if line.open_world)
 
 

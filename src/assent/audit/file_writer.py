@@ -1,11 +1,11 @@
-"""How does a file get there whole, or not at all?"""
+"""Durable file operations: a file is written completely or not at all."""
 
 import os
 from pathlib import Path
 
 
 class Disk:
-    """Durable file operations; each is done when it returns, and after a crash it is done or undone."""
+    """Durable file operations. Each is complete when it returns; after a crash it is complete or has no effect."""
 
     def read(self, path: Path) -> bytes | None:
         try:
@@ -14,7 +14,7 @@ class Disk:
             return None
 
     def replace(self, path: Path, data: bytes, *, mode: int = 0o644, durable: bool = True) -> None:
-        """The file has this content, whatever it had before."""
+        """Write the file, replacing its content."""
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.new")
         self._write(temporary, data, os.O_TRUNC, mode, durable)
@@ -23,7 +23,7 @@ class Disk:
             self.sync_directory(path.parent)
 
     def create(self, path: Path, data: bytes, *, mode: int = 0o644) -> None:
-        """The file is new; FileExistsError if there is one already. A half-written one is never seen."""
+        """Create a new file, never half-written; raises FileExistsError if it exists."""
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.new")
         self._write(temporary, data, os.O_TRUNC, mode, True)
@@ -34,7 +34,7 @@ class Disk:
         self.sync_directory(path.parent)
 
     def create_in_place(self, path: Path, data: bytes, *, mode: int = 0o644) -> None:
-        """As `create`, where nothing may be renamed or removed; after a crash it may be there in part."""
+        """Like `create`, for places that forbid renaming and removing; after a crash the file can be partial."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._write(path, data, os.O_EXCL, mode, True)
         self.sync_directory(path.parent)

@@ -1,7 +1,7 @@
-"""How is a log kept in a plain directory?
+"""A log in a plain directory.
 
-`entries.log` holds one frame per entry: lengths, leaf, values, checksum. `tile/` and `checkpoint` are as C2SP
-tlog-tiles has them; `checkpoints` holds those kept for good.
+`entries.log` holds one frame per entry: lengths, leaf, values, checksum. `tile/` and `checkpoint` follow C2SP
+tlog-tiles; `checkpoints` holds the kept ones.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ _HEAD, _TAIL = 9, 4
 
 
 class TornLog(ValueError):
-    """The entries end, or break, where they should not."""
+    """The entries end or break in the middle of a frame."""
 
     def __init__(self, index: int, offset: int, size: int) -> None:
         super().__init__(f"entry {index} is torn at byte {offset} of {size}")
@@ -28,7 +28,7 @@ class TornLog(ValueError):
 
 
 class DirectoryEntries:
-    """One file of frames; only a redaction ever rewrites it."""
+    """Entries in one file of frames; only a redaction rewrites it."""
 
     def __init__(self, root: Path, disk: Disk | None = None) -> None:
         self.path, self._disk = root / "entries.log", disk or Disk()
@@ -41,7 +41,7 @@ class DirectoryEntries:
 
     @classmethod
     def recover(cls, root: Path, signed: int, disk: Disk | None = None) -> tuple["DirectoryEntries", TornLog | None]:
-        """Cuts a torn tail off and says what it was; never anything that a checkpoint has signed."""
+        """Cut off a torn tail and return it; never cut what a checkpoint signed."""
         try:
             return cls(root, disk), None
         except TornLog as torn:
@@ -92,14 +92,14 @@ class DirectoryTiles:
         self._root, self._disk = root, disk or Disk()
 
     async def read(self, tile: Tile) -> bytes | None:
-        return self._disk.read(self._root / tile.path)  # 8 KiB: handing it to a thread costs more
+        return self._disk.read(self._root / tile.path)  # reading 8 KiB is cheaper than handing it to a thread
 
     async def write(self, tiles: Sequence[tuple[Tile, bytes]]) -> None:
         await asyncio.to_thread(self._write, tiles)
 
     def _write(self, tiles: Sequence[tuple[Tile, bytes]]) -> None:
         for tile, data in tiles:
-            # Not synced: a tile lost in a crash is made again from the entries, a torn one is noticed.
+            # No sync: a tile lost in a crash is rebuilt from the entries, and a torn one is noticed.
             self._disk.replace(self._root / tile.path, data, durable=False)
 
 
@@ -109,7 +109,7 @@ class DirectoryCheckpoints:
         self._disk = disk or Disk()
 
     async def latest(self) -> bytes | None:
-        """After a crash, or by another hand, the last one kept may be newer than the one in its place."""
+        """Return the newest checkpoint. After a crash the last kept one can be newer than `checkpoint`."""
         newest, kept = self._disk.read(self._latest), _last_of(self._kept)
         return kept if kept is not None and _covers_more(kept, newest) else newest
 
@@ -124,14 +124,14 @@ class DirectoryCheckpoints:
     async def save(self, note: bytes, previous: bytes | None, *, keep: bool) -> None:
         if await self.latest() != previous:
             raise StaleCheckpoint("another process signed a checkpoint of this log; open the log again")
-        if keep:  # first: were it second, a crash in between could lose the endorsement of a new key
+        if keep:  # first, because a crash in between could otherwise lose the endorsement of a new key
             kept = checkpoints.split(self._disk.read(self._kept) or b"")
             await asyncio.to_thread(self._disk.replace, self._kept, checkpoints.join([*kept, note]))
         await asyncio.to_thread(self._disk.replace, self._latest, note)
 
 
 def _last_of(path: Path) -> bytes | None:
-    """The last checkpoint of many, without reading them all."""
+    """Return the last checkpoint of a file without reading all of it."""
     try:
         size = path.stat().st_size
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""What does an entry say, who is behind it, and is it wanted?"""
+"""Reads entries, finds their principal, and filters them."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -13,20 +13,20 @@ from assent.audit.leaf_values import unpack
 from assent.audit.merkle import hash_leaf
 
 CALLS = 50_000
-"""Of so many calls it is remembered who began them."""
+"""Number of calls whose principal is remembered."""
 _WHO = {"principal", "person"}
 
 
 @dataclass(frozen=True, slots=True)
 class EntryView:
-    """One entry as it is handed out."""
+    """One entry as it is returned to readers."""
 
     index: int
     leaf: Leaf
     leaf_hash: bytes
     values: Mapping[str, Any] = field(default_factory=dict)
     caller: Mapping[str, Any] = field(default_factory=dict)
-    """`principal` and `kind` of whoever began the call that an entry without its own is about."""
+    """`principal` and `kind` from the intent, for an entry that does not name its own."""
 
     @property
     def who(self) -> str | None:
@@ -42,7 +42,7 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which entries are wanted; what is not said does not matter. Names may hold `*`."""
+    """Filter for entries; unset fields match everything. Names may contain `*`."""
 
     principal: str | None = None
     tool: str | None = None
@@ -69,7 +69,7 @@ class Selection:
 
 
 class PrincipalIndex:
-    """Reads entries in their order. An outcome does not say again who called: it is known from the intent."""
+    """Reads entries in order and remembers principals, because an outcome does not repeat the one of its intent."""
 
     def __init__(self) -> None:
         self._begun: OrderedDict[str, Mapping[str, Any]] = OrderedDict()

@@ -1,4 +1,4 @@
-"""What is wrong with a log, and where?"""
+"""Report of faults in a log."""
 
 from dataclasses import dataclass, field
 

@@ -1,7 +1,7 @@
-"""Is what we keep still what we signed, and if not, what is wrong and where?
+"""Checks a log against its signatures, in a running store or in a bundle.
 
-The same questions as the stand-alone verifier asks, answered with our own modules, of a running store or of a
-bundle. The two must agree about every log; the tests hold them to it.
+It makes the same checks as the stand-alone verifier with the modules of this package. Tests require that both agree
+on every log.
 """
 
 from bisect import bisect_right
@@ -21,7 +21,7 @@ Claim = tuple[str, Checkpoint, notes.Note]
 
 
 class Inspection:
-    """One pass over the entries; then keys, checkpoints, tiles and erasures are held against it."""
+    """One pass over the entries, then checks of keys, checkpoints, tiles and erasures."""
 
     def __init__(self, subject: AuditedLog) -> None:
         self.subject, self.report = subject, LogReport()
@@ -34,7 +34,7 @@ class Inspection:
             for name in self.subject.surplus():
                 self.report.wrong("bundle.surplus", name, "a log of this size has no such file")
         self._check_newest(claims)
-        chain = self._chain()
+        chain = self._keys_in_force()
         seen = self._check_claims(claims, chain)
         self._check_suspects(claims)
         await self._check_redactions()
@@ -73,8 +73,8 @@ class Inspection:
             else:
                 self.report.wrong("entries.uncovered", place, "no checkpoint covers them")
 
-    def _chain(self) -> list[tuple[int, PublicKey]]:
-        """The keys in force: from which size on, and which."""
+    def _keys_in_force(self) -> list[tuple[int, PublicKey]]:
+        """Return the keys in force, each with the size from which it applies."""
         listed = []
         for number, line in enumerate(self.subject.keys):
             try:
@@ -87,7 +87,7 @@ class Inspection:
         chain = [(0, listed[0])]
         for index, facts in self.walk.keys:
             if self.subject.growing and index >= self.signed:
-                break  # it waits for its checkpoint, as a key that nobody has named yet waits for its entry
+                break  # the entry still waits for its checkpoint
             try:
                 key = PublicKey.parse(str(facts.get("key")))
             except BadKey:
@@ -96,25 +96,25 @@ class Inspection:
                 self.report.wrong("key.broken", f"entry {index}", "this key does not follow the one before")
             elif key != chain[-1][1]:
                 chain.append((index + 1, key))
-        if self.walk.broken:  # what brought in the others is in what could not be read
+        if self.walk.broken:  # the entries with the other keys could not be read
             return chain + [(self.walk.count + 1, key) for key in listed[len(chain) :]]
         if [key.text for _, key in chain] != list(self.subject.keys):
             self.report.wrong("key.broken", "keys", "not the first key and those the entries name, in order")
         return chain
 
     def _check_claims(self, claims: list[Claim], chain: list[tuple[int, PublicKey]]) -> set[str]:
-        """Each checkpoint on its own; gives back the keys of which a signature was seen to be right."""
+        """Check each checkpoint; return the keys with a valid signature."""
         seen: set[str] = set()
         endorsed: set[int] = set()
         early: list[str] = []
-        starts, followed = [start for start, _ in chain], _followed(chain)
+        starts, followed = [start for start, _ in chain], _successor_sizes(chain)
         keys = {(key.name, key.key_id(notes.PLAIN)): key for _, key in chain}
         for place, claim, note in claims:
             in_force = chain[bisect_right(starts, claim.size) - 1][1] if chain else None
             named = dict.fromkeys(keys.get((one.name, one.key_id)) for one in note.signatures)
             signers = [key for key in named if key is not None and signed_at(note, key) is not None]
             alone = place.startswith("kept ") or not note.strange(signers)
-            if self.walk.broken and claim.size > self.walk.count:  # nobody can tell which one it was
+            if self.walk.broken and claim.size > self.walk.count:  # the key in force is unknown
                 in_force = next(iter(signers), in_force)
             why = self._why_wrong(claim, in_force if in_force in signers and alone else None)
             if why:
@@ -161,15 +161,15 @@ class Inspection:
             if (entry, name) not in self.walk.missing:
                 self.report.wrong("redaction.ineffective", f"entry {entry} {name}", f"erased, says entry {index}")
         unexplained = self.walk.missing - erased.keys()
-        if unexplained and self.subject.growing:  # erased while we read: only now there is an entry that says so
+        if unexplained and self.subject.growing:  # the value was erased during this check, and its entry came later
             unexplained -= erased_by(await self.subject.later())
         self.report.erased = len(self.walk.missing - unexplained)
         for entry, name in sorted(unexplained):
             self.report.wrong("value.missing", f"entry {entry} {name}", "not there, and no redaction says why")
 
 
-def _followed(chain: list[tuple[int, PublicKey]]) -> dict[PublicKey, list[int]]:
-    """For each key, from which sizes on another one took its place."""
+def _successor_sizes(chain: list[tuple[int, PublicKey]]) -> dict[PublicKey, list[int]]:
+    """Return for each key the sizes at which another key replaced it."""
     found: dict[PublicKey, list[int]] = {key: [] for _, key in chain}
     for (start, _), (_, before) in zip(chain[1:], chain, strict=False):
         found[before].append(start)
@@ -177,7 +177,7 @@ def _followed(chain: list[tuple[int, PublicKey]]) -> dict[PublicKey, list[int]]:
 
 
 def signed_at(note: notes.Note, key: PublicKey) -> int | None:
-    """When the key signed the note, in seconds; None unless both its signatures are there and right."""
+    """Return when the key signed the note, in seconds; None unless both signatures are present and valid."""
     try:
         return note.stamped_by(key) if note.signed_by(key) else None
     except BadNote:
@@ -187,7 +187,7 @@ def signed_at(note: notes.Note, key: PublicKey) -> int | None:
 async def inspect(
     subject: AuditedLog, kept: Sequence[tuple[str, bytes]] = (), trusted: Sequence[str] = ()
 ) -> LogReport:
-    """Everything that is wrong with a log; `kept` are named checkpoints from elsewhere."""
+    """Return every fault of a log; `kept` are named checkpoints from elsewhere."""
     return await Inspection(subject).run(kept, trusted)
 
 
@@ -204,7 +204,7 @@ async def inspect_bundle(
 
 
 def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> LogReport:
-    """Everything that is wrong with a proof that this leaf is in a log that one of these keys signed."""
+    """Return every fault of a proof that this leaf is in a log signed by one of these keys."""
     report = LogReport(entries=1, checkpoints=1)
     try:
         proof = Proof.decode(data)

@@ -1,8 +1,7 @@
-"""Which keys sign this log, and which ones did before?
+"""File with the signing keys of a log.
 
-One file, mode 0600, one key per line, oldest first: retired keys as public keys, the others as secret keys.
-A rotation adds the next key, then an entry in the log names it, then a checkpoint is signed by both, then the
-old secret goes.
+One file, mode 0600, one key per line, oldest first. Retired keys are public keys, the others are secret keys. A
+rotation adds the next key, an entry in the log names it, both keys sign a checkpoint, and the old secret is deleted.
 """
 
 import os
@@ -32,7 +31,7 @@ class KeyFile:
         self.path, self._disk = path, disk or Disk()
 
     def create(self, name: str, randomness: Callable[[int], bytes]) -> SigningKeys:
-        """The first key of a log. An existing file is never overwritten."""
+        """Create the first key of a log; an existing file is never overwritten."""
         key = SecretKey.generate(name, randomness)
         self._disk.create(self.path, (key.text + "\n").encode(), mode=0o600)
         return self.load()
@@ -49,14 +48,14 @@ class KeyFile:
         return SigningKeys((*retired, *(key.public for key in secret)), tuple(secret))
 
     def add(self, randomness: Callable[[int], bytes]) -> SigningKeys:
-        """Begins a rotation. The new key signs nothing before an entry of the log names it."""
+        """Start a rotation. The new key signs nothing until an entry of the log names it."""
         keys = self.load()
         if len(keys.secret) > 1:
             raise BadKey("a rotation is under way; it ends with the next checkpoint")
         return self._write(keys.public[:-1], [*keys.secret, SecretKey.generate(keys.newest.name, randomness)])
 
     def retire(self, in_force: PublicKey) -> SigningKeys:
-        """Ends a rotation: secrets older than the key in force are forgotten, their public keys are not."""
+        """End a rotation: delete secrets older than the key in force, and keep their public keys."""
         keys = self.load()
         secret = keys.secret[[key.public for key in keys.secret].index(in_force) :]
         return self._write(keys.public[: len(keys.public) - len(secret)], secret)

@@ -1,7 +1,7 @@
-"""What exactly is written down, so that it can be proved later?
+"""Leaves: the provable part of an audit entry.
 
-A leaf is canonical JSON of facts that are nobody's personal data, and of commitments: one salted hash per
-value. The values lie beside it.
+A leaf is canonical JSON with facts, which are not personal data, and commitments: one salted hash per value. The
+values are stored separately.
 """
 
 import re
@@ -48,7 +48,7 @@ FACTS: Mapping[str, type] = {
     "tier": str,
     "risk": str,
     "mode": str,  # live or test
-    "would": list,  # what would have stopped the call, had it not only been observed
+    "would": list,  # what would have stopped the call outside observe mode
     "contract": str,
     "policy": str,
     "configuration": str,
@@ -56,11 +56,11 @@ FACTS: Mapping[str, type] = {
     "before": str,
     "after": str,
     "event": str,
-    "state": str,  # how a claim stands since
+    "state": str,  # state of the claim
     "code": str,
     "epoch": int,
     "again": str,  # why a claim was taken over
-    "by": str,  # whose approval is needed
+    "by": str,  # role whose approval is needed
     "quorum": int,
     "verdict": str,
     "channel": str,
@@ -97,7 +97,7 @@ _NAMES = re.compile(rb'"([a-z_]++)":')
 _LEAF = re.compile(rb'\{"at":(?:0|[1-9]\d{0,14}),"commitments":\{(?:%s(?:,%s)*+)?' % (_COMMITMENT, _COMMITMENT) + _REST)
 _FIELD_BYTES = re.compile(rb"[a-z][a-z0-9_]{0,62}")
 _CLAIM = b'},"facts":{"claim":"'
-_USUAL = 19  # where a time of thirteen digits ends
+_USUAL = 19  # end of a time with thirteen digits
 FACT_RULE = (
     "a fact is 1 to 512 printable ASCII characters without spaces, quotes and backslashes,"
     " a whole number, true or false"
@@ -106,7 +106,7 @@ FACT_RULE = (
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """What a leaf says, read back."""
+    """A parsed leaf."""
 
     kind: str
     at: int
@@ -115,7 +115,7 @@ class Leaf:
 
 
 def leaf_bytes(kind: str, at: int, facts: Mapping[str, object], commitments: Mapping[str, str]) -> bytes:
-    """The canonical leaf; `at` is in milliseconds since 1970."""
+    """Return the canonical leaf; `at` is in milliseconds since 1970."""
     check_head(kind, at)
     body = {"at": at, "commitments": commitments, "facts": facts, "kind": kind, "v": VERSION}
     try:
@@ -132,9 +132,9 @@ def leaf_bytes(kind: str, at: int, facts: Mapping[str, object], commitments: Map
 
 def check_head(kind: str, at: int) -> None:
     if kind not in KINDS:
-        raise BadEntry(f"{kind!r} is no kind of entry; the kinds are {', '.join(sorted(KINDS))}")
+        raise BadEntry(f"{kind!r} is not a kind of entry; use one of {', '.join(sorted(KINDS))}")
     if type(at) is not int or not 0 <= at <= LAST_TIME:
-        raise BadEntry(f"{at!r} is no time in milliseconds")
+        raise BadEntry(f"{at!r} is not a time in milliseconds")
 
 
 def fitting(leaf: bytes) -> bytes:
@@ -144,12 +144,12 @@ def fitting(leaf: bytes) -> bytes:
 
 
 def agree(leaf: bytes, blob: bytes | None) -> bool:
-    """Whether a leaf with a time of thirteen digits is one, and every value is there and is the one committed to.
+    """Whether a leaf with a thirteen-digit time is valid and its values match all commitments.
 
-    Quick, without reading the leaf as JSON: what is in doubt is not agreed to.
+    Fast check without parsing the leaf as JSON; a doubtful leaf returns False and goes to the full check.
     """
     if not blob:
-        return leaf.startswith(b',"commitments":{},', _USUAL) and _goes_on(leaf, _USUAL + 16)
+        return leaf.startswith(b',"commitments":{},', _USUAL) and _has_valid_tail(leaf, _USUAL + 16)
     names, digests, at, end = [], [], 0, len(blob)
     try:
         while at < end:
@@ -162,41 +162,41 @@ def agree(leaf: bytes, blob: bytes | None) -> bool:
         return False
     shape = _commitments_to(tuple(names))
     head = shape % tuple(digests) if shape else b""
-    return at == end and head != b"" and leaf.startswith(head, _USUAL) and _goes_on(leaf, _USUAL + len(head))
+    return at == end and head != b"" and leaf.startswith(head, _USUAL) and _has_valid_tail(leaf, _USUAL + len(head))
 
 
 @lru_cache(maxsize=1024)
 def _commitments_to(names: tuple[bytes, ...]) -> bytes:
-    """How a leaf with these fields goes on after its time, the commitments left open; empty if there can be none."""
+    """Return the bytes of a leaf with these fields after its time, commitments left open; empty if impossible."""
     if list(names) != sorted(set(names)) or not all(map(_FIELD_BYTES.fullmatch, names)):
         return b""
     return b',"commitments":{' + b",".join(b'"%b":"%%b"' % name for name in names)
 
 
-def _goes_on(leaf: bytes, at: int) -> bool:
-    """Whether facts and kind follow here; mostly only the claim is another one than in many leaves before."""
+def _has_valid_tail(leaf: bytes, at: int) -> bool:
+    """Whether valid facts and kind follow; the cache ignores the claim, which differs in most leaves."""
     if leaf.startswith(_CLAIM, at):
         cut = leaf.find(b'"', at + len(_CLAIM))
         claim = leaf[at + len(_CLAIM) : cut]
         if claim.isalnum() and len(claim) <= MOST_TEXT:
             return _ends_leaf(leaf[cut:])
-    return _is_rest(leaf, at)
+    return _matches_tail(leaf, at)
 
 
 @lru_cache(maxsize=4096)
 def _ends_leaf(rest: bytes) -> bool:
-    return _is_rest(_CLAIM + b"c" + rest)
+    return _matches_tail(_CLAIM + b"c" + rest)
 
 
-def _is_rest(leaf: bytes, at: int = 0) -> bool:
-    """Whether facts and kind follow here, each fact once, and in their order."""
+def _matches_tail(leaf: bytes, at: int = 0) -> bool:
+    """Whether valid facts and kind follow, each fact once and in order."""
     match = _AFTER.fullmatch(leaf, at)
     names = _NAMES.findall(match[1]) if match else []
     return match is not None and names == sorted(set(names))
 
 
 def read_leaf(leaf: bytes) -> dict[str, Any]:
-    """What a leaf says, in whichever words: facts and kinds that are not known here may be known elsewhere."""
+    """Parse a leaf; unknown facts and kinds are allowed, because a newer version may know them."""
     if _LEAF.fullmatch(leaf) is None:
         raise BadEntry("a leaf is canonical JSON with at, commitments, facts, kind and v, and nothing else")
     body: dict[str, Any] = orjson.loads(leaf)
@@ -206,7 +206,7 @@ def read_leaf(leaf: bytes) -> dict[str, Any]:
 
 
 def erased_by(leaves: Iterable[bytes]) -> set[tuple[int, str]]:
-    """The entries and fields of which these leaves say that they were erased."""
+    """Return the entries and fields that these leaves declare erased."""
     found: set[tuple[int, str]] = set()
     for leaf in leaves:
         if leaf.endswith(b'"kind":"redaction","v":1}') and _LEAF.fullmatch(leaf):
@@ -229,7 +229,7 @@ def parse_leaf(leaf: bytes) -> Leaf:
 
 
 def check(leaf: bytes, values: Mapping[str, object], salts: Mapping[str, bytes]) -> list[str]:
-    """The fields whose value is not the one committed to; a field without a value is not among them."""
+    """Return the fields whose value does not match its commitment; missing values are skipped."""
     commitments = parse_leaf(leaf).commitments
     return sorted(
         field
@@ -240,5 +240,5 @@ def check(leaf: bytes, values: Mapping[str, object], salts: Mapping[str, bytes])
 
 def why_not(name: str) -> str:
     if name not in FACTS:
-        return f"{name!r} is no fact of a leaf; what is not a fact is a value, and committed to"
+        return f"{name!r} is not a fact of a leaf; record it as a value"
     return f"the fact {name} is of type {FACTS[name].__name__}"

@@ -1,4 +1,4 @@
-"""How does an entry become a row of the log, at the price of a call's time?"""
+"""Encodes an entry as a row of the log, fast enough for every call."""
 
 from binascii import b2a_base64 as _base64
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +15,7 @@ _PLAIN = bytes(letter for letter in range(0x21, 0x7F) if letter != 0x5C)
 
 
 class Sealed(NamedTuple):
-    """One row of the log: the leaf, and the packed values beside it."""
+    """One row of the log: the leaf and its packed values."""
 
     leaf: bytes
     values: bytes | None
@@ -28,12 +28,12 @@ def seal(
     values: Mapping[str, object],
     randomness: Callable[[int], bytes],
 ) -> Sealed:
-    """The row to append: commits to every value with a fresh salt.
+    """Return the row to append, with a commitment and a fresh salt for every value.
 
-    The same leaf as `leaf_bytes` gives, put together from parts that are each known to be right: every call waits here.
+    The leaf equals that of `leaf_bytes`, but is assembled from checked parts, because every call waits for it.
     """
     check_head(kind, at)
-    shape, fields = _shape(kind, tuple(values))
+    shape, fields = _leaf_template(kind, tuple(values))
     if not fields:
         return Sealed(fitting(shape % (at, _facts_bytes(facts))), None)
     pool = randomness(SALT * len(fields))
@@ -49,9 +49,10 @@ def seal(
 
 
 @lru_cache(maxsize=1024)
-def _shape(kind: str, names: tuple[str, ...]) -> tuple[bytes, list[tuple[str, bytes, int, int]]]:
-    """The leaf of such an entry, time, commitments and facts left open; and of each of its fields, sorted, the name,
-    how its record goes on after the salt, and where that salt begins and ends."""
+def _leaf_template(kind: str, names: tuple[str, ...]) -> tuple[bytes, list[tuple[str, bytes, int, int]]]:
+    """Return the leaf template of such an entry and, for each sorted field, its name, the bytes after the salt, and
+    the salt's range.
+    """
     headings = [heading_of(name) for name in sorted(names)]
     commitments = b",".join(b'"%b":"%%b"' % heading[1:] for heading in headings)
     leaf = b'{"at":%%d,"commitments":{%b},"facts":%%b,"kind":"%b","v":1}' % (commitments, kind.encode())
@@ -69,7 +70,7 @@ def _facts_bytes(facts: Mapping[str, object]) -> bytes:
         written = orjson.dumps(facts, option=STRICT)
     except orjson.JSONEncodeError as error:
         raise BadEntry(f"a leaf cannot be written: {error}") from error
-    # What needs a backslash in JSON is not plain, so that whatever is plain in JSON was plain before.
+    # Text that needs no backslash in JSON needed none before, so checking the JSON is enough.
     if written.translate(None, _PLAIN) or "" in facts.values() or (len(written) > MOST_TEXT and _is_long(facts)):
         raise BadEntry(FACT_RULE)
     return written
@@ -77,7 +78,7 @@ def _facts_bytes(facts: Mapping[str, object]) -> bytes:
 
 @lru_cache(maxsize=1024)
 def _check_types(names: tuple[str, ...], kinds: tuple[type, ...]) -> list[str]:
-    """The names of those that need a closer look."""
+    """Return the names that need a closer check."""
     for name, kind in zip(names, kinds, strict=True):
         if kind is not FACTS.get(name):
             raise BadEntry(why_not(name))
@@ -105,6 +106,6 @@ def redaction(
     values: Mapping[str, object],
     randomness: Callable[[int], bytes],
 ) -> Sealed:
-    """The entry that says so; `values` are who erased it, and why."""
+    """Return the entry that records an erasure; `values` are who erased it and why."""
     facts = {"action": "redact", "entry": index, "fields": sorted(fields)}
     return seal("redaction", at, facts, values, randomness)

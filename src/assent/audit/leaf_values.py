@@ -1,7 +1,7 @@
-"""What lies beside a leaf, so that it can be erased?
+"""Values of an entry, stored next to its leaf so that they can be erased.
 
-Each value with a salt of its own, packed into one blob. The leaf holds their salted hashes; deleting value and salt
-leaves every proof intact.
+Each value has its own salt, and all are packed into one blob. The leaf holds salted hashes, so deleting a value and
+its salt keeps every proof valid.
 """
 
 import re
@@ -24,7 +24,7 @@ _FIELD = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 class BadEntry(ValueError):
-    """An entry that cannot be written down, or one that is not what was written down."""
+    """The entry cannot be written, or differs from what was written."""
 
 
 def make_salts(fields: Collection[str], randomness: Callable[[int], bytes]) -> dict[str, bytes]:
@@ -36,17 +36,17 @@ def make_salts(fields: Collection[str], randomness: Callable[[int], bytes]) -> d
 
 
 def commit(values: Mapping[str, object], salts: Mapping[str, bytes]) -> dict[str, str]:
-    """Field by field, the salted hash that stands in the leaf for the value."""
+    """Return the salted hash of each field."""
     return {field: _commitment(_record(field, values[field], salts[field])) for field in values}
 
 
 def pack(values: Mapping[str, object], salts: Mapping[str, bytes]) -> bytes | None:
-    """The blob beside the leaf; None when nothing is left in it."""
+    """Return the blob with the values; None if it is empty."""
     return _frame([_record(field, values[field], salts[field]) for field in sorted(values)])
 
 
 def unpack(blob: bytes | None) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """Values (canonical JSON) and salts of a blob."""
+    """Return the values (canonical JSON) and salts of a blob."""
     values: dict[str, bytes] = {}
     salts: dict[str, bytes] = {}
     for record in records_of(blob):
@@ -70,7 +70,7 @@ def records_of(blob: bytes | None) -> list[bytes]:
 
 
 def field_of(record: bytes) -> tuple[str, int]:
-    """The field a record is about, and where its value begins."""
+    """Return the field of a record and the position of its value."""
     start = SALT + 1 + record[SALT]
     field = record[SALT + 1 : start].decode("ascii", "replace")
     if start >= len(record):
@@ -79,7 +79,7 @@ def field_of(record: bytes) -> tuple[str, int]:
 
 
 def commitments_of(blob: bytes | None) -> dict[str, str]:
-    """Field by field, the commitment that the value gives."""
+    """Return the commitment of each value in the blob."""
     found: dict[str, str] = {}
     for record in records_of(blob):
         field, _ = field_of(record)
@@ -90,7 +90,7 @@ def commitments_of(blob: bytes | None) -> dict[str, str]:
 
 
 def redact(blob: bytes | None, fields: Iterable[str]) -> bytes | None:
-    """The blob without value and salt of these fields."""
+    """Return the blob without the values and salts of these fields."""
     values, salts = unpack(blob)
     gone = set(fields)
     missing = sorted(gone - values.keys())
@@ -102,7 +102,7 @@ def redact(blob: bytes | None, fields: Iterable[str]) -> bytes | None:
 @lru_cache(maxsize=256)
 def heading_of(field: str) -> bytes:
     if not _FIELD.fullmatch(field):
-        raise BadEntry(f"{field!r} names no field: a lower-case letter, then letters, digits and underscores")
+        raise BadEntry(f"{field!r} is not a field name; use a lower-case letter, then letters, digits and underscores")
     return bytes([len(field)]) + field.encode()
 
 

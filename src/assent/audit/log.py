@@ -1,7 +1,7 @@
-"""How does the log grow, and what may be signed about it?
+"""The signed log: appends entries to the Merkle tree and signs checkpoints.
 
-One process at a time works with a log. Entries are durable before they come here; a checkpoint is durable
-before anybody sees it; nothing is signed that does not contain everything signed before.
+One process at a time works with a log. Entries are durable before they come here. A checkpoint is durable before
+anyone sees it, and always contains everything signed before.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -36,11 +36,11 @@ _KEY_LEAF = b',"kind":"key","v":1}'
 
 
 class RolledBack(RuntimeError):
-    """The entries are fewer than, or other than, what was signed."""
+    """The entries are fewer than, or differ from, the signed ones."""
 
 
 class Log:
-    """Made by `open_log`. A rotation begins by giving `keys` the next key, before an entry names it."""
+    """A log, made by `open_log`. To rotate keys, add the next key to `keys` before an entry names it."""
 
     def __init__(self, origin: str, keys: SigningKeys, tile_builder: TileBuilder, store: CheckpointStore) -> None:
         self.origin, self.keys = origin, keys
@@ -73,24 +73,24 @@ class Log:
 
     @property
     def repaired(self) -> Sequence[str]:
-        """The tiles that were missing, torn or wrong and have been made again."""
+        """Tiles that were missing, torn or wrong and were rebuilt."""
         return self._tile_builder.repaired
 
     async def extend(self, leaves: Sequence[bytes]) -> None:
-        """Takes in leaves that are already durable as the next entries."""
-        self._take(leaves)
+        """Append leaves that are already durable."""
+        self._append_hashes(leaves)
         await self._write_tiles()
 
-    def _take(self, leaves: Sequence[bytes]) -> None:
+    def _append_hashes(self, leaves: Sequence[bytes]) -> None:
         for leaf in leaves:
             if leaf.endswith(_KEY_LEAF):
-                self._take_key(leaf)
+                self._apply_key_entry(leaf)
         full = self._edge.extend(hash_leaves(leaves))
         self._since.update(full)
         self._unwritten.update(full)
 
     async def _write_tiles(self) -> None:
-        """Full tiles go to the store; if it cannot take them they wait here, for they are only derived."""
+        """Write full tiles; if the store fails they stay in memory, because they can be rebuilt."""
         try:
             if self._unwritten:
                 await self._tile_builder.tiles.write(list(self._unwritten.items()))
@@ -99,11 +99,11 @@ class Log:
             return
 
     async def flush(self) -> None:
-        """Writes the partial tiles too, so that the next start and other readers find them."""
+        """Write the partial tiles too, for the next start and for other readers."""
         await self._write_tiles()
         await self._tile_builder.tiles.write(self._edge.partial())
 
-    def _take_key(self, leaf: bytes) -> None:
+    def _apply_key_entry(self, leaf: bytes) -> None:
         facts = parse_leaf(leaf).facts
         key = PublicKey.parse(str(facts.get("key")))
         previous = facts.get("previous", key.text)
@@ -114,7 +114,7 @@ class Log:
             self._in_force = key
 
     async def checkpoint(self, seconds: int) -> Checkpoint:
-        """Signs the log as it is now."""
+        """Sign the log in its current state."""
         head = Checkpoint(self.origin, self._edge.size, self._edge.root)
         issued = checkpoints.issue(self._latest, head, self._growth(), self._signers(), seconds)
         recent = self._kept_at is not None and 0 <= seconds - self._kept_at < KEEP_EVERY
@@ -125,12 +125,12 @@ class Log:
         return issued
 
     async def beat(self, seconds: int, after: float = HEARTBEAT) -> Checkpoint | None:
-        """Signs an idle log again when its last checkpoint is old: silence is not absence."""
+        """Sign an idle log again when its last checkpoint is old, so that readers can tell idle from missing."""
         due = self._latest is None or not 0 <= seconds - self._seconds < after
         return await self.checkpoint(seconds) if due else None
 
     def _growth(self) -> list[bytes]:
-        """The consistency proof from the last checkpoint to now, of what was signed then and of the tiles since."""
+        """Return the consistency proof from the last checkpoint to now."""
         if self._latest is None:
             return []
         first, size = self._latest.size, self._edge.size
@@ -161,7 +161,7 @@ class Log:
         self._retiring.clear()
 
     async def prove_inclusion(self, index: int, checkpoint: Checkpoint | None = None) -> Proof:
-        """That an entry is in the log as signed; by default as signed last."""
+        """Prove that an entry is in the signed log, by default in the last one."""
         signed = self._or_latest(checkpoint)
         ranges = inclusion_ranges(index, signed.size)
         leaf = hash_leaf((await self._tile_builder.entries.leaves(index, index + 1))[0])
@@ -169,17 +169,17 @@ class Log:
         def verify(path: list[bytes]) -> None:
             verify_inclusion(index, signed.size, leaf, path, signed.root)
 
-        path = await self._proved(ranges, signed, verify)
+        path = await self._verified_proof(ranges, signed, verify)
         return Proof(index, tuple(path), signed.note)
 
     async def prove_consistency(self, old: Checkpoint, new: Checkpoint | None = None) -> list[bytes]:
-        """That the log as signed then is the beginning of the log as signed later; by default, last."""
+        """Prove that an older signed log is a prefix of a newer one, by default of the last one."""
         signed = self._or_latest(new)
 
         def verify(path: list[bytes]) -> None:
             verify_consistency(old.size, signed.size, old.root, signed.root, path)
 
-        return await self._proved(consistency_ranges(old.size, signed.size), signed, verify)
+        return await self._verified_proof(consistency_ranges(old.size, signed.size), signed, verify)
 
     def _or_latest(self, checkpoint: Checkpoint | None) -> Checkpoint:
         signed = checkpoint or self._latest
@@ -187,10 +187,10 @@ class Log:
             raise Inconsistent("no such checkpoint is signed; sign one first")
         return signed
 
-    async def _proved(
+    async def _verified_proof(
         self, ranges: list[Range], signed: Checkpoint, verify: Callable[[list[bytes]], None]
     ) -> list[bytes]:
-        """A proof that verifies: if it does not, the tiles are made again from the entries first."""
+        """Return a proof that verifies; if it does not, rebuild the tiles from the entries and try again."""
         path = await self._hashes(ranges, signed.size)
         try:
             verify(path)
@@ -219,22 +219,22 @@ class Log:
         return found
 
     async def resume(self) -> None:
-        """Takes the log up where it was signed last; refuses if the entries are not those signed."""
+        """Continue from the last checkpoint; refuse if the entries differ from the signed ones."""
         note = await self._store.latest()
         if note is not None:
             await self._resume_from(note)
         await self.catch_up()
 
     async def catch_up(self) -> None:
-        """Takes in what has become durable since."""
+        """Append the entries that became durable since."""
         count = await self._tile_builder.entries.count()
-        while (start := self.size) < count:  # up to whole tiles: they cost less than their entries one by one
+        while (start := self.size) < count:  # read up to whole tiles, which is cheaper than single entries
             stop = min(count, start - start % CHUNK + CHUNK)
             leaves = await self._tile_builder.entries.leaves(start, stop)
             if len(leaves) != stop - start:
                 raise Inconsistent(f"entry {start + len(leaves)} is missing, and later ones are there; restore it")
-            self._take(leaves)
-            if len(self._unwritten) >= TOGETHER:  # to hand them to a thread costs more than to make them
+            self._append_hashes(leaves)
+            if len(self._unwritten) >= TOGETHER:  # computing few tiles is cheaper than a thread
                 await self._write_tiles()
         await self._write_tiles()
 
@@ -256,7 +256,7 @@ class Log:
         self._kept_at = self._time_of(await self._store.last_kept())
 
     def _time_of(self, note: bytes | None) -> int | None:
-        """When one of the keys signed this, if any did."""
+        """Return when one of the keys signed the note, or None."""
         try:
             parsed = notes.parse(note or b"")
             return max(filter(None, map(parsed.stamped_by, self.keys.public)), default=None)

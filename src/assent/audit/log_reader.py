@@ -1,4 +1,4 @@
-"""How is the log read where a store keeps it?"""
+"""Reads the log's entries from a store."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from assent.ports import RawLogRow, Store
 
 CHUNK = 4096
-"""How many entries are read at once where all of them are wanted, and nobody waits."""
+"""Page size for readers that want all entries and block no call."""
 Progress = Callable[[int], None]
 
 
 class StoredEntries:
-    """The log's entries as a store keeps them. What comes after a gap is not there."""
+    """Entries of a log in a store, up to the first gap."""
 
     def __init__(self, store: Store, progress: Progress = lambda done: None) -> None:
         self._store, self._progress = store, progress
@@ -25,14 +25,14 @@ class StoredEntries:
     async def leaves(self, start: int, stop: int) -> Sequence[bytes]:
         rows = await self.rows(start, stop)
         self._progress(stop)
-        await asyncio.sleep(0)  # a store may answer at once, and whoever else lives in this loop must not wait
+        await asyncio.sleep(0)  # a store may answer at once; let other tasks of this loop run
         return [row.leaf for row in rows]
 
     async def values(self, start: int, stop: int) -> Sequence[bytes | None]:
         return [row.vals for row in await self.rows(start, stop)]
 
     async def rows(self, start: int, stop: int) -> list[RawLogRow]:
-        """Read in pages: whoever wants leaves wants the values beside them next, and then those that follow."""
+        """Read in pages, because a reader of leaves usually wants the values and the next entries too."""
         if start < 0 or stop <= start:
             return []
         if not self._page or not self._page[0].index <= start <= stop <= self._page[-1].index + 1:
@@ -44,7 +44,7 @@ class StoredEntries:
 
 
 class StoredLeaves(StoredEntries):
-    """The same for whoever signs or proves: calls may be waiting, so no more is read than is asked for."""
+    """Entries for signing and proofs: reads only what is asked for, because calls may wait."""
 
     async def leaves(self, start: int, stop: int) -> Sequence[bytes]:
         found = await self._store.leaves(start, stop) if start >= 0 else []

@@ -1,7 +1,7 @@
-"""What is the hash of a log of this size, and how is it proved that an entry or an older log is inside?
+"""Merkle tree hashes and proofs (RFC 6962, SHA-256).
 
-RFC 6962 (SHA-256) throughout. A range is a half-open pair of leaf positions; a node is (height, position) and
-stands for the 2**height leaves from position << height on.
+A range is a half-open pair of leaf positions. A node is (height, position) and covers the 2**height leaves from
+position << height on.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +15,7 @@ EMPTY_ROOT = sha256(b"").digest()
 
 
 class BadProof(ValueError):
-    """A proof that does not prove what it claims."""
+    """The proof does not prove its claim."""
 
 
 def hash_leaf(data: bytes) -> bytes:
@@ -31,7 +31,7 @@ def hash_pair(left: bytes, right: bytes) -> bytes:
 
 
 def fold(hashes: Sequence[bytes]) -> bytes:
-    """The root above complete subtrees of falling height, as a log's peaks are."""
+    """Return the root above complete subtrees of falling height, such as a log's peaks."""
     if not hashes:
         return EMPTY_ROOT
     root = hashes[-1]
@@ -41,7 +41,7 @@ def fold(hashes: Sequence[bytes]) -> bytes:
 
 
 def complete_root(hashes: Sequence[bytes]) -> bytes:
-    """The root of a complete subtree whose bottom row is given (a power of two of hashes)."""
+    """Return the root of a complete subtree from its bottom row (a power of two of hashes)."""
     row = list(hashes)
     while len(row) > 1:
         row = [sha256(b"\x01" + row[i] + row[i + 1]).digest() for i in range(0, len(row), 2)]
@@ -49,7 +49,7 @@ def complete_root(hashes: Sequence[bytes]) -> bytes:
 
 
 def peaks(start: int, stop: int) -> list[Node]:
-    """The complete subtrees that make up a range, left to right."""
+    """Return the complete subtrees of a range, left to right."""
     nodes = []
     while start < stop:
         height = (stop - start).bit_length() - 1
@@ -65,7 +65,7 @@ def _split(size: int) -> int:
 
 
 def inclusion_ranges(index: int, size: int) -> list[Range]:
-    """The ranges whose hashes are the audit path of one leaf, from its sibling upwards."""
+    """Return the ranges whose hashes form the audit path of a leaf, from its sibling upwards."""
     if not 0 <= index < size:
         raise BadProof(f"entry {index} is not in a log of {size} entries")
     path: list[Range] = []
@@ -82,7 +82,7 @@ def inclusion_ranges(index: int, size: int) -> list[Range]:
 
 
 def consistency_ranges(old: int, new: int) -> list[Range]:
-    """The ranges whose hashes prove that the log of `old` entries is the beginning of the one of `new`."""
+    """Return the ranges whose hashes prove that the log of `old` entries is a prefix of the one of `new`."""
     if not 0 <= old <= new:
         raise BadProof(f"a log of {old} entries cannot be the beginning of one of {new}")
     if old in (0, new):
@@ -111,7 +111,7 @@ def hash_ranges(ranges: Iterable[Range], read: NodeReader) -> list[bytes]:
 
 
 def reader_of(leaf_hashes: Sequence[bytes], first: int = 0) -> NodeReader:
-    """Reads nodes by hashing a row of leaf hashes that begins at position `first`."""
+    """Return a reader that hashes a row of leaf hashes starting at position `first`."""
 
     def read(node: Node) -> bytes:
         height, position = node
@@ -126,7 +126,7 @@ def root_of(leaf_hashes: Sequence[bytes]) -> bytes:
 
 
 def root_from_inclusion(index: int, size: int, leaf_hash: bytes, proof: Sequence[bytes]) -> bytes:
-    """The root that an audit path leads to (RFC 9162, 2.1.3.2)."""
+    """Return the root of an audit path (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < size:
         raise BadProof(f"entry {index} is not in a log of {size} entries")
     _check_hashes([leaf_hash, *proof])
@@ -152,7 +152,7 @@ def verify_inclusion(index: int, size: int, leaf_hash: bytes, proof: Sequence[by
 
 
 def verify_consistency(old: int, new: int, old_root: bytes, new_root: bytes, proof: Sequence[bytes]) -> None:
-    """Refuses unless the log of `new` entries begins with the one of `old` (RFC 9162, 2.1.4.2)."""
+    """Raise BadProof unless the log of `new` entries starts with the one of `old` (RFC 9162, 2.1.4.2)."""
     if not 0 <= old <= new:
         raise BadProof(f"a log of {old} entries cannot be the beginning of one of {new}")
     if old in (0, new):

@@ -1,7 +1,7 @@
-"""Is this text signed by a key we know? (C2SP signed notes, Ed25519)
+"""Signed notes and keys (C2SP signed-note, Ed25519).
 
-A key is written as `name+id+base64`, a secret key with `PRIVATE+KEY+` before it. Each checkpoint carries two
-signatures of the log's key: a plain one (type 1) and a timestamped one (type 4, C2SP tlog-cosignature).
+A key is written as `name+id+base64`, a secret key with `PRIVATE+KEY+` before it. Each checkpoint has two signatures
+of the log's key: a plain one (type 1) and a timestamped one (type 4, C2SP tlog-cosignature).
 """
 
 import base64
@@ -24,11 +24,11 @@ _NAME = re.compile(r"[^\s+\x00-\x1f\x7f]+")
 
 
 class BadNote(ValueError):
-    """Text that is not a signed note, or is not signed as it must be."""
+    """The text is not a signed note, or its signatures are invalid."""
 
 
 class BadKey(ValueError):
-    """Text that is not a key."""
+    """The text is not a key."""
 
 
 @lru_cache(maxsize=1024)
@@ -117,14 +117,14 @@ class Note:
     signatures: tuple[Signature, ...]
 
     def signed_by(self, key: PublicKey) -> bool:
-        """Whether the key signed this text; a wrong signature in its name is an error."""
+        """Whether the key signed this text; an invalid signature in its name raises BadNote."""
         blobs = self._blobs(key, PLAIN)
         if not all(len(blob) == 64 and key.verifies(self.text.encode(), blob) for blob in blobs):
             raise BadNote(f"a signature in the name of {key.name} is wrong")
         return bool(blobs)
 
     def stamped_by(self, key: PublicKey) -> int | None:
-        """The time (seconds) at which the key signed this text, if it did with a timestamp."""
+        """Return when the key signed this text with a timestamp, in seconds, or None."""
         times = []
         for blob in self._blobs(key, STAMPED):
             seconds = int.from_bytes(blob[:8], "big")
@@ -134,7 +134,7 @@ class Note:
         return max(times, default=None)
 
     def strange(self, keys: Iterable[PublicKey]) -> list[str]:
-        """The names on signatures that are of none of these keys."""
+        """Return the names of signatures by none of these keys."""
         known = {(key.name, key.key_id(kind)) for key in keys for kind in (PLAIN, STAMPED)}
         return [item.name for item in self.signatures if (item.name, item.key_id) not in known]
 
@@ -144,7 +144,7 @@ class Note:
 
 
 def sign(text: str, signers: Iterable[SecretKey], seconds: int | None = None) -> bytes:
-    """The text with a signature per key, and with a timestamped one too if a time is given."""
+    """Return the text with one signature per key, and with a timestamped one too if a time is given."""
     _check_text(text)
     lines = []
     for signer in signers:
@@ -175,7 +175,7 @@ def parse(data: bytes) -> Note:
 
 
 def find_keys(note: Note, keys: Sequence[PublicKey]) -> list[PublicKey]:
-    """Those of the keys that signed the note."""
+    """Return the keys that signed the note."""
     return [key for key in keys if note.signed_by(key)]
 
 
@@ -203,7 +203,7 @@ def _parse_line(line: str) -> Signature:
 
 
 def decode_base64(text: str) -> bytes | None:
-    """The bytes, unless the text is not exactly how they are written."""
+    """Return the bytes if the text is their exact base64 form, else None."""
     try:
         data = base64.b64decode(text.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError):

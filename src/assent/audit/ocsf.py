@@ -1,7 +1,7 @@
-"""What is an entry called in the Open Cybersecurity Schema Framework (1.6.0)?
+"""Maps entries to the Open Cybersecurity Schema Framework (1.6.0).
 
-Calls are API Activity (6003), failed authentication is Authentication (3002), and what operators and the
-gateway itself change is Entity Management (3004). What has no name there is under `unmapped`.
+Calls are API Activity (6003), failed authentication is Authentication (3002), and changes by operators and the
+gateway are Entity Management (3004). Fields without a counterpart go to `unmapped`.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ _MANAGED = {"redaction": (4, "Delete"), "key": (1, "Create")}
 
 
 def shape_for(origin: str) -> Callable[[EntryView], Mapping[str, Any]]:
-    """The mapping for one log, as `export` takes it."""
+    """Return the mapping for one log, in the form that `export` takes."""
     return lambda row: ocsf_event(row, origin)
 
 

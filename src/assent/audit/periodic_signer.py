@@ -1,4 +1,4 @@
-"""When does a running gateway sign the log?"""
+"""Signs the log of a running gateway at intervals."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ logger = logging.getLogger(__name__)
 
 
 class PeriodicSigner:
-    """Signs at the start, whenever there is something new, now and then when there is not, and at the end.
+    """Signs at the start, when there are new entries, at a heartbeat when idle, and at the end.
 
-    What goes wrong stops no call: it is said once, and tried again.
+    A failure stops no call: it is logged once and tried again.
     """
 
     def __init__(self, log_signer: AuditLogSigner, every: float = EVERY, heartbeat: float = HEARTBEAT) -> None:
@@ -26,7 +26,7 @@ class PeriodicSigner:
         """The size of the newest checkpoint that each anchor took since the start."""
 
     def follow(self, log_signer: AuditLogSigner, every: float = EVERY, heartbeat: float = HEARTBEAT) -> None:
-        """Sign so from now on: another configuration names other anchors and times."""
+        """Use another signer and other intervals from now on, after a change of the configuration."""
         self._log_signer, self._every, self._heartbeat = log_signer, every, heartbeat
 
     @property
@@ -46,18 +46,18 @@ class PeriodicSigner:
         await self.sign(always=True)
 
     async def sign(self, *, always: bool = False) -> None:
-        """Sign and anchor what is new; an idle log when its last checkpoint is old."""
+        """Sign and anchor new entries; sign an idle log if its last checkpoint is old."""
         log_signer = self._log_signer
         try:
             signed = await log_signer.sign(always=always, idle=self._heartbeat)
             failed = await log_signer.publish(signed.note) if signed is not None else {}
             if signed is not None:
                 self.anchored |= {one.name: signed.size for one in log_signer.anchors if one.name not in failed}
-            self._say("; ".join(f"anchor {name}: {why}" for name, why in failed.items()) or None)
+            self._log_once("; ".join(f"anchor {name}: {why}" for name, why in failed.items()) or None)
         except AssentError as error:
-            self._say(str(error))
-        except Exception as error:  # the log is still whole: whatever this is, calls go on
-            self._say(f"{type(error).__name__}: {error}")
+            self._log_once(str(error))
+        except Exception as error:  # the entries are safe, so calls continue whatever failed
+            self._log_once(f"{type(error).__name__}: {error}")
 
     async def _keep_signing(self) -> None:
         await self.sign(always=True)
@@ -65,7 +65,7 @@ class PeriodicSigner:
             await asyncio.sleep(min(self._every, self._heartbeat))
             await self.sign()
 
-    def _say(self, trouble: str | None) -> None:
+    def _log_once(self, trouble: str | None) -> None:
         if trouble is not None and trouble != self.trouble:
             logger.error("audit log: %s", trouble)
         self.trouble = trouble

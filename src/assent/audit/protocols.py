@@ -1,8 +1,8 @@
-"""What must a place that keeps the log's entries, tiles and checkpoints be able to do?
+"""Interfaces of the places that keep entries, tiles and checkpoints.
 
-Whoever can change the entries can be found out by anybody who kept a checkpoint. Whoever can change the tiles
-can only cause noise, because tiles are made again from the entries. Whoever can change the latest checkpoint
-together with the entries can roll the log back as far as the newest checkpoint kept elsewhere.
+Someone who changes entries is found out by anyone who kept a checkpoint. Changed tiles are harmless, because tiles
+are rebuilt from the entries. Someone who changes both the latest checkpoint and the entries can roll the log back to
+the newest checkpoint that is kept elsewhere.
 """
 
 from collections.abc import Sequence
@@ -12,40 +12,40 @@ from assent.audit.tiles import Tile
 
 
 class StaleCheckpoint(RuntimeError):
-    """Somebody else signed in the meantime."""
+    """Another process signed in the meantime."""
 
 
 class EntrySource(Protocol):
     async def count(self) -> int:
-        """How many entries there are; they are numbered from 0 without gaps."""
+        """Return the number of entries; they are numbered from 0 without gaps."""
 
     async def leaves(self, start: int, stop: int) -> Sequence[bytes]:
-        """The leaves of entries start to stop; fewer only if there are fewer."""
+        """Return the leaves of entries start to stop; fewer only at the end."""
 
     async def values(self, start: int, stop: int) -> Sequence[bytes | None]:
-        """The packed values beside those leaves; None where there are none or all are erased."""
+        """Return the packed values of those entries; None if there are none or all are erased."""
 
 
 class TileStore(Protocol):
     async def read(self, tile: Tile) -> bytes | None:
-        """The tile's bytes as they were written, or None."""
+        """Return the tile's bytes as written, or None."""
 
     async def write(self, tiles: Sequence[tuple[Tile, bytes]]) -> None:
-        """Each tile is there whole afterwards, or not at all."""
+        """Write each tile completely or not at all."""
 
 
 class CheckpointStore(Protocol):
     async def latest(self) -> bytes | None:
-        """The newest signed checkpoint."""
+        """Return the newest signed checkpoint."""
 
     async def kept(self) -> Sequence[bytes]:
-        """The checkpoints kept for good, oldest first, the newest one included."""
+        """Return the kept checkpoints, oldest first, including the newest."""
 
     async def last_kept(self) -> bytes | None:
-        """The last one that was kept for good."""
+        """Return the last kept checkpoint."""
 
     async def save(self, note: bytes, previous: bytes | None, *, keep: bool) -> None:
-        """Durably replaces the newest checkpoint; raises StaleCheckpoint unless it still is `previous`."""
+        """Durably replace the newest checkpoint; raise StaleCheckpoint unless it still is `previous`."""
 
 
 class MemoryEntries:

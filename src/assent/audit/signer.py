@@ -1,7 +1,7 @@
-"""How does the store's log come to be signed, and how is it looked at?
+"""Signs, proves and checks the log of a store.
 
-Entries are in the store; keys, tiles and checkpoints are in the directory of our secrets. Nothing is held between two
-signatures but files, so any number of processes may look while one of them, whoever has the lock, signs.
+Entries are in the store; keys, tiles and checkpoints are in the secrets directory. Nothing is kept in memory between
+two signatures, so many processes may read while the one with the lock signs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PATIENCE = 10.0
 
 
 class AuditLogError(AssentError):
-    """The log cannot be signed or read; what it says stays true."""
+    """The log cannot be signed or read. Its existing content stays valid."""
 
 
 class AuditLogSigner:
@@ -60,7 +60,7 @@ class AuditLogSigner:
         self.tiles, self._checkpoints = DirectoryTiles(self._root), DirectoryCheckpoints(self._root)
 
     def keys(self) -> SigningKeys:
-        """Made when first needed."""
+        """Return the signing keys, created at first use."""
         try:
             if not self._keys.path.exists():
                 self._keys.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -73,14 +73,16 @@ class AuditLogSigner:
             raise AuditLogError(f"The log's key cannot be used: {error}.") from error
 
     async def sign(self, *, always: bool = False, idle: float | None = None) -> Checkpoint | None:
-        """Sign what is new; with `always` an idle log too, and with `idle` one that was not signed for so many seconds.
+        """Sign new entries; with `always` sign an idle log too, and with `idle` one not signed for that many seconds.
 
-        The checkpoint, or None if there was nothing to sign.
+        Return the checkpoint, or None if there was nothing to sign.
         """
-        async with self._opened() as log:
-            return await self._signed(log, always=always, idle=idle)
+        async with self._open_locked() as log:
+            return await self._sign_new_entries(log, always=always, idle=idle)
 
-    async def _signed(self, log: Log, *, always: bool = False, idle: float | None = None) -> Checkpoint | None:
+    async def _sign_new_entries(
+        self, log: Log, *, always: bool = False, idle: float | None = None
+    ) -> Checkpoint | None:
         before, seconds = log.latest, int(self._now())
         signed: Checkpoint | None = None
         if always or before is None or before.size != log.size:
@@ -94,12 +96,12 @@ class AuditLogSigner:
         return signed
 
     async def rotate(self, values: Mapping[str, object]) -> Checkpoint:
-        """Bring in a new key: an entry names it, the old key and the new one sign that, the old secret is forgotten.
+        """Rotate the key: an entry names the new key, both keys sign it, and the old secret is deleted.
 
-        After a crash the next signature ends what was begun. `values` say who did it, and why.
+        After a crash the next signature completes the rotation. `values` say who did it and why.
         """
-        async with self._opened() as log:
-            await self._signed(log)
+        async with self._open_locked() as log:
+            await self._sign_new_entries(log)
             if self.keys().newest == log.in_force:
                 self._keys.add(secrets.token_bytes)
             log.keys = self.keys()
@@ -107,7 +109,7 @@ class AuditLogSigner:
             self.store.note(Entry("key", self._now(), facts, dict(values)))
             await self.store.flush()
             await log.catch_up()
-            signed = await self._signed(log, always=True)
+            signed = await self._sign_new_entries(log, always=True)
             assert signed is not None
             return signed
 
@@ -115,35 +117,35 @@ class AuditLogSigner:
         return await self._checkpoints.latest()
 
     async def publish(self, note: bytes) -> dict[str, str]:
-        """Hand a checkpoint to every anchor; those that failed, and why."""
+        """Publish a checkpoint to every anchor; return the failed anchors and the reasons."""
         return await publish_all(self.anchors, note)
 
     async def prove(self, index: int) -> tuple[Proof, bytes]:
-        """The proof that an entry is in the log as signed last, and its leaf; signs first what is not signed yet."""
-        async with self._opened() as log:
-            await self._signed(log)
+        """Prove that an entry is in the last signed log, and return its leaf; sign first if needed."""
+        async with self._open_locked() as log:
+            await self._sign_new_entries(log)
             if not 0 <= index < log.size:
                 raise AuditLogError(f"There is no entry {index}; the log has {log.size}.")
             [leaf] = await StoredLeaves(self.store).leaves(index, index + 1)
             return await log.prove_inclusion(index), leaf
 
     async def prove_growth(self, note: bytes) -> bytes:
-        """The proof that the log as it was signed in this checkpoint is the beginning of the log as signed last."""
-        async with self._opened() as log:
-            await self._signed(log)
+        """Prove that the log of this checkpoint is a prefix of the last signed log."""
+        async with self._open_locked() as log:
+            await self._sign_new_entries(log)
             try:
                 old = open_checkpoint(note, log.origin, log.keys.public)
                 path = await log.prove_consistency(old)
             except (BadProof, BadNote) as error:
-                raise AuditLogError(f"From this checkpoint nothing can be proved: {error}.") from error
+                raise AuditLogError(f"This checkpoint cannot be used for a proof: {error}.") from error
             assert log.latest is not None
             return encode_growth(old, path, log.latest)
 
     async def evidence(self) -> LogMetadata:
-        """What is known of the log beside its entries: keys, checkpoints, and what the anchors kept."""
+        """Return keys, checkpoints and the content of the anchors."""
         kept = await self._checkpoints.kept()
-        keys = self.keys()  # afterwards: whatever key signed one of them is there by now
-        public = _named(keys.public, kept[-1]) if kept else keys.public
+        keys = self.keys()  # read last, so that the key of each checkpoint is included
+        public = _keys_in_use(keys.public, kept[-1]) if kept else keys.public
         found: dict[str, Sequence[bytes]] = {}
         for anchor in self.anchors:
             try:
@@ -158,7 +160,7 @@ class AuditLogSigner:
         kept: Sequence[tuple[str, bytes]] = (),
         trusted: Sequence[str] = (),
     ) -> LogReport:
-        """Everything that is wrong with the log; a log that nobody has signed yet is signed first."""
+        """Return every fault of the log; sign it first if it was never signed."""
         await self.store.flush()
         if await self.latest() is None:
             await self.sign(always=True)
@@ -166,7 +168,7 @@ class AuditLogSigner:
         return await inspect(await AuditedStore(await self.evidence(), entries, self.tiles).measure(), kept, trusted)
 
     @asynccontextmanager
-    async def _opened(self) -> AsyncIterator[Log]:
+    async def _open_locked(self) -> AsyncIterator[Log]:
         await self.store.flush()
         async with self._lock():
             keys = self.keys()
@@ -185,7 +187,7 @@ class AuditLogSigner:
                 raise AuditLogError(f"The log's directory {self._root} cannot be used: {error.strerror}.") from error
 
     def _forget_secrets(self, log: Log) -> None:
-        """The secrets of keys that sign no more, once a checkpoint by both says so."""
+        """Delete the secrets of retired keys once a checkpoint by both keys exists."""
         keys = self.keys()
         if log.latest is not None and log.latest.size == log.size and keys.secret[0].public != log.in_force:
             self._keys.retire(log.in_force)
@@ -205,13 +207,13 @@ class AuditLogSigner:
             os.close(descriptor)
 
     def _drop_partial(self, before: int, size: int) -> None:
-        """Partial tiles of the last signature that this one has replaced."""
-        for tile in set(_partial(before)) - set(_partial(size)):
+        """Remove partial tiles that the new signature replaced."""
+        for tile in set(_partial_tiles(before)) - set(_partial_tiles(size)):
             (self._root / tile.path).unlink(missing_ok=True)
 
 
-def _named(public: Sequence[PublicKey], newest: bytes) -> Sequence[PublicKey]:
-    """The keys up to the one that signed last: one that waits for its entry is not a key of the log yet."""
+def _keys_in_use(public: Sequence[PublicKey], newest: bytes) -> Sequence[PublicKey]:
+    """Return the keys up to the one that signed last; a key that waits for its entry is not in use yet."""
     try:
         note = notes.parse(newest)
         last = max(at for at, key in enumerate(public) if note.signed_by(key))
@@ -220,13 +222,13 @@ def _named(public: Sequence[PublicKey], newest: bytes) -> Sequence[PublicKey]:
     return public[: last + 1]
 
 
-def _partial(size: int) -> list[Tile]:
+def _partial_tiles(size: int) -> list[Tile]:
     rows = [(level, size >> (8 * level)) for level in range(8)]
     return [Tile(level, row // WIDTH, row % WIDTH) for level, row in rows if row % WIDTH]
 
 
 def _lock_file(descriptor: int) -> bool:
-    """Where files cannot be locked so, a checkpoint that somebody else has replaced is noticed all the same."""
+    """Lock the file. Without file locks, a checkpoint replaced by another process is still noticed."""
     try:
         import fcntl
     except ImportError:

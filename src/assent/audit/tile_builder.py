@@ -1,4 +1,4 @@
-"""Are the tiles what the entries say, and what is done about one that is not?"""
+"""Reads tiles and rebuilds missing or wrong ones from the entries."""
 
 from collections.abc import AsyncIterator
 
@@ -7,11 +7,11 @@ from assent.audit.protocols import EntrySource, TileStore
 from assent.audit.tiles import HASH, WIDTH, RightEdge, Tile, split, tiles_of
 
 CHUNK = 2 * WIDTH
-"""Entries taken in at once: the calls of a running gateway wait for so many, and then have their turn."""
+"""Entries hashed at once. Calls of a running gateway wait that long before they get their turn."""
 
 
 class TileBuilder:
-    """Reads tiles, and makes those again that are missing or torn; `repaired` names them."""
+    """Reads tiles, and rebuilds missing or torn ones; `repaired` names them."""
 
     def __init__(self, entries: EntrySource, tiles: TileStore) -> None:
         self.entries, self.tiles = entries, tiles
@@ -21,13 +21,13 @@ class TileBuilder:
         data = await self._stored(tile)
         if data is None:
             data = await self.derive(tile)
-            if tile.width == WIDTH:  # partial ones come and go with every batch
+            if tile.width == WIDTH:  # partial tiles change with every batch
                 self.repaired.append(tile.path)
                 await self.tiles.write([(tile, data)])
         return data
 
     async def _stored(self, tile: Tile) -> bytes | None:
-        """The tile as stored; a wider one begins with it."""
+        """Return the stored tile, or the start of a wider stored one."""
         for width in (tile.width, WIDTH) if tile.width < WIDTH else (WIDTH,):
             data = await self.tiles.read(Tile(tile.level, tile.number, width))
             if data is not None and len(data) == width * HASH:
@@ -35,7 +35,7 @@ class TileBuilder:
         return None
 
     async def derive(self, tile: Tile) -> bytes:
-        """The tile's bytes from the level below; of the lowest, from the entries."""
+        """Compute the tile from the level below; the lowest level from the entries."""
         first = tile.number * WIDTH
         if tile.level:
             below = [Tile(tile.level - 1, first + at) for at in range(tile.width)]
@@ -44,7 +44,7 @@ class TileBuilder:
         return b"".join(hash_leaves(leaves))
 
     async def edge(self, size: int) -> RightEdge:
-        """The right edge of the log of this size, from the rightmost tiles."""
+        """Return the right edge of a log of this size, from its rightmost tiles."""
         rows: dict[Tile, bytes] = {}
         level, row = 0, size
         while row:
@@ -54,14 +54,14 @@ class TileBuilder:
         return RightEdge.at(size, lambda tile: rows.get(tile, b""))
 
     async def rebuild(self, size: int) -> RightEdge:
-        """Every tile anew from the entries; those that differ are written and named."""
+        """Rebuild every tile from the entries; write and name those that differ."""
         edge = RightEdge()
         async for leaves in self._chunks(size):
-            await self._settle(edge.extend(hash_leaves(leaves)))
-        await self._settle(edge.partial())
+            await self._rewrite_if_different(edge.extend(hash_leaves(leaves)))
+        await self._rewrite_if_different(edge.partial())
         return edge
 
-    async def _settle(self, tiles: list[tuple[Tile, bytes]]) -> None:
+    async def _rewrite_if_different(self, tiles: list[tuple[Tile, bytes]]) -> None:
         for tile, data in tiles:
             if await self.tiles.read(tile) != data:
                 self.repaired.append(tile.path)
@@ -73,7 +73,7 @@ class TileBuilder:
 
 
 async def missing_tiles(tiles: TileStore, size: int) -> list[str]:
-    """The paths of tiles that a log of this size should have and that are missing or torn."""
+    """Return the paths of tiles that are missing or torn in a log of this size."""
     paths = []
     for tile in tiles_of(size):
         data = await tiles.read(tile)

@@ -1,7 +1,7 @@
-"""Where does each hash of the log live, in the C2SP tlog-tiles layout, and how does the layout grow?
+"""Tiles of the log in the C2SP tlog-tiles layout.
 
-A tile holds up to 256 hashes of one level; level n + 1 holds the roots of full tiles of level n. Tiles are
-derived from the entries and can always be made again from them.
+A tile holds up to 256 hashes of one level; level n + 1 holds the roots of full tiles of level n. Tiles can always be
+rebuilt from the entries.
 """
 
 import re
@@ -21,7 +21,7 @@ _PATH = re.compile(r"tile/(0|[1-9]\d?)/((?:x\d{3}/)*\d{3})(?:\.p/([1-9]\d{0,2}))
 
 
 class TornTile(ValueError):
-    """A tile or bundle whose bytes are not what its name says."""
+    """The bytes of a tile or bundle do not match its name."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -36,7 +36,7 @@ class Tile:
 
 
 def bundle_path(prefix: str, number: int, width: int = WIDTH) -> str:
-    """A path of three-digit elements: 1234067 is `x001/x234/067`; `.p/W` marks a partial one."""
+    """Return a path of three-digit elements: 1234067 is `x001/x234/067`; `.p/W` marks a partial one."""
     elements = [f"{number % 1000:03d}"]
     while number >= 1000:
         number //= 1000
@@ -57,7 +57,7 @@ def parse_path(path: str) -> Tile:
 
 
 def tiles_of(size: int) -> Iterator[Tile]:
-    """Every tile of a log of this size, lowest level first."""
+    """Yield every tile of a log of this size, lowest level first."""
     level, row = 0, size
     while row:
         yield from (Tile(level, number, width) for number, width in bundles_of(row))
@@ -65,14 +65,14 @@ def tiles_of(size: int) -> Iterator[Tile]:
 
 
 def bundles_of(size: int) -> Iterator[tuple[int, int]]:
-    """Number and width of every bundle of entries (or values) of a log of this size."""
+    """Yield number and width of every bundle of entries or values of a log of this size."""
     yield from ((number, WIDTH) for number in range(size // WIDTH))
     if size % WIDTH:
         yield size // WIDTH, size % WIDTH
 
 
 def tile_of(node: Node, size: int) -> tuple[Tile, int, int]:
-    """The tile that holds a node in a log of this size, and where in it the node's hashes are."""
+    """Return the tile of a node in a log of this size, and the position of the node's hashes in it."""
     height, position = node
     level, inside = divmod(height, 8)
     start = position << inside
@@ -97,7 +97,7 @@ def check_width(tile: Tile, data: bytes) -> bytes:
 
 
 def pack_entries(leaves: Iterable[bytes]) -> bytes:
-    """An entry bundle: each leaf behind its length as a big-endian uint16."""
+    """Return an entry bundle: each leaf after its length as a big-endian uint16."""
     return b"".join(struct.pack(">H", len(leaf)) + leaf for leaf in leaves)
 
 
@@ -118,7 +118,7 @@ def unpack_entries(data: bytes, width: int, path: str) -> list[bytes]:
 
 
 class RightEdge:
-    """The growing right edge of a log: all that an append needs, however long the log is."""
+    """Right edge of a growing log: everything that an append needs."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -134,7 +134,7 @@ class RightEdge:
         return tuple(self._peaks)
 
     def extend(self, leaf_hashes: Sequence[bytes]) -> list[tuple[Tile, bytes]]:
-        """Takes leaf hashes in; gives back the tiles that became full."""
+        """Append leaf hashes; return the tiles that became full."""
         full: list[tuple[Tile, bytes]] = []
         at, count = 0, len(leaf_hashes)
         if self.size % WIDTH:
@@ -152,7 +152,7 @@ class RightEdge:
         return full
 
     def _grow(self, leaf_hashes: Sequence[bytes], full: list[tuple[Tile, bytes]]) -> None:
-        """One by one, where there is not a whole tile of them."""
+        """Append hashes one by one, when they do not fill a tile."""
         bottom = self._rows[0]
         for node in leaf_hashes:
             bottom.append(node)
@@ -160,7 +160,7 @@ class RightEdge:
             self._raise(node, 0, full)
 
     def _raise(self, node: bytes, height: int, full: list[tuple[Tile, bytes]]) -> None:
-        """Folds a complete subtree into those before it; it ends where the log ends now."""
+        """Merge a complete subtree into those before it."""
         stack, position = self._peaks, (self.size >> height) - 1
         while position & 1:
             node = sha256(b"\x01" + stack.pop() + node).digest()
@@ -179,7 +179,7 @@ class RightEdge:
         return Tile(level - 1, position), data
 
     def partial(self) -> list[tuple[Tile, bytes]]:
-        """The partial tiles that a checkpoint of this size needs beside the full ones."""
+        """Return the partial tiles that a checkpoint of this size needs besides the full ones."""
         return [
             (Tile(level, self.size >> (8 * (level + 1)), len(row)), b"".join(row))
             for level, row in enumerate(self._rows)
@@ -188,7 +188,7 @@ class RightEdge:
 
     @classmethod
     def at(cls, size: int, read: Callable[[Tile], bytes]) -> "RightEdge":
-        """The edge of a log of this size, read from its rightmost tiles only."""
+        """Return the edge of a log of this size, read from its rightmost tiles."""
         edge = cls()
         edge.size = size
         edge._rows = []

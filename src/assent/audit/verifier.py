@@ -1,30 +1,28 @@
 #!/usr/bin/env python3
-"""Is this bundle of an audit log complete, in order, signed and unaltered, and every erasure accounted for?
+"""Stand-alone verifier of an audit log bundle: complete, in order, signed, unaltered, every erasure recorded.
 
     python verifier.py BUNDLE [--key FILE]... [--checkpoint FILE]... [--json]
 
-BUNDLE is a directory or a .zip file; or the .tlog-proof of one entry, with its .leaf beside it. This is one file
-on purpose: it needs Python 3.11, `cryptography` and nothing of Assent, so that it can be read and run by somebody
-who trusts neither the log nor its authors.
+BUNDLE is a directory or a .zip file, or the .tlog-proof of one entry with its .leaf next to it. This is one file on
+purpose: it needs Python 3.11 and `cryptography`, and nothing of Assent. You can read and run it without trusting the
+log or its authors.
 
-`--key` names the log's public keys as you got them from elsewhere; `--checkpoint` names checkpoints, a file
-or a directory of them, that you, an anchor or a witness kept. Without the first, a forger could have made
-bundle and keys together; without the second, whoever holds the secret key could have rewritten history
-before you saw it.
+`--key` names the log's public keys, which you got from elsewhere. `--checkpoint` names checkpoints (a file or a
+directory) that you, an anchor or a witness kept. Without `--key`, a forger could have made the bundle and its keys.
+Without `--checkpoint`, the owner of the secret key could have rewritten history before you saw it.
 
-What is checked. Leaves are hashed into the Merkle tree of RFC 6962. Every checkpoint (C2SP tlog-checkpoint)
-must be of this log, be signed, plainly and with a timestamp, by the key in force at its size, and have the
-root that the leaves give at that size; only one that was kept elsewhere may carry signatures of strangers.
-Entries of kind `key` change the key in force; a checkpoint signed by the key before must cover them. Tiles
-must be what the leaves give (C2SP tlog-tiles). Beside a leaf lie its values: each must match the leaf's
-commitment, SHA-256("assent/commitment/v1\\n" + salt + length + field + value); one that is not there must be
-named by a later entry of kind `redaction`.
+Checks. Leaves are hashed into the Merkle tree of RFC 6962. Every checkpoint (C2SP tlog-checkpoint) must belong to this
+log, carry a plain and a timestamped signature of the key in force at its size, and have the root of the leaves at that
+size. Only a checkpoint kept elsewhere may carry other signatures. Entries of kind `key` change the key in force; a
+checkpoint signed by the previous key must cover them. Tiles must match the leaves (C2SP tlog-tiles). Each value must
+match its leaf's commitment, SHA-256("assent/commitment/v1\\n" + salt + length + field + value). A missing value must
+be named by a later entry of kind `redaction`.
 
 A decision that a person signed with a passkey carries the assertion (WebAuthn) as its value `signed`. Its
 challenge must be the digest of the approval, the call, the text that was shown and the verdict; its signature
 must be right, and an earlier entry must have brought in the passkey for the same person.
 
-Exit code: 0 nothing is wrong, 1 something is, 2 the bundle could not be read.
+Exit code: 0 no fault, 1 faults found, 2 the bundle could not be read.
 """
 
 import argparse
@@ -128,7 +126,7 @@ def is_signed(raw: bytes, message: bytes, signature: bytes) -> bool:
 
 @dataclass
 class ClaimHistory:
-    """A checkpoint: that the log had this root at this size."""
+    """A checkpoint: the claim that the log had this root at this size."""
 
     place: str
     origin: str
@@ -138,10 +136,10 @@ class ClaimHistory:
     signatures: list[tuple[str, bytes, bytes]]
 
     def signed_by(self, key: Key) -> int | None:
-        """When the key signed this, in seconds; None unless both its signatures are there and right."""
-        plain = [blob for name, key_id, blob in self.signatures if (name, key_id) == (key.name, key.key_id(1))]
+        """Return when the key signed this, in seconds; None unless both signatures are present and valid."""
+        visible_text = [blob for name, key_id, blob in self.signatures if (name, key_id) == (key.name, key.key_id(1))]
         stamped = [blob for name, key_id, blob in self.signatures if (name, key_id) == (key.name, key.key_id(4))]
-        if not plain or not stamped or not all(is_signed(key.raw, self.text, blob) for blob in plain):
+        if not visible_text or not stamped or not all(is_signed(key.raw, self.text, blob) for blob in visible_text):
             return None
         times = [int.from_bytes(blob[:8], "big") for blob in stamped]
         for seconds, blob in zip(times, stamped, strict=True):
@@ -150,12 +148,12 @@ class ClaimHistory:
         return max(times)
 
     def signers(self, keys: Mapping[tuple[str, bytes], list[Key]]) -> dict[str, Key]:
-        """Those of the keys, given by name and id, that signed this."""
+        """Return the keys, given by name and id, that signed this."""
         named = {key.text: key for name, key_id, _ in self.signatures for key in keys.get((name, key_id), ())}
         return {text: key for text, key in named.items() if self.signed_by(key) is not None}
 
     def strange(self, right: Sequence[Key]) -> bool:
-        """Whether it carries a signature of none of these keys."""
+        """Whether it has a signature by none of these keys."""
         known = {(key.name, key.key_id(kind)) for key in right for kind in (1, 4)}
         return any((name, key_id) not in known for name, key_id, _ in self.signatures)
 
@@ -202,7 +200,7 @@ def parse_claim(place: str, data: bytes) -> ClaimHistory | None:
 
 
 def split_checkpoints(data: bytes) -> list[bytes]:
-    """Checkpoints are written one after the other with a blank line between them."""
+    """Split checkpoints that are separated by blank lines."""
     pieces = data.split(b"\n\n") if data else []
     pairs = [b"\n\n".join(pieces[at : at + 2]) for at in range(0, len(pieces), 2)]
     return [pair + b"\n" for pair in pairs[:-1]] + pairs[-1:]
@@ -228,7 +226,7 @@ def bundles(size: int) -> Iterator[tuple[int, int]]:
 
 
 def unpack(data: bytes, width: int, prefix: int) -> list[bytes] | None:
-    """Items behind their length; None unless they are exactly that many."""
+    """Return length-prefixed items; None unless there are exactly that many."""
     items, at, length = [], 0, struct.Struct(">H" if prefix == 2 else ">I").unpack_from
     try:
         for _ in range(width):
@@ -242,14 +240,14 @@ def unpack(data: bytes, width: int, prefix: int) -> list[bytes] | None:
 
 @lru_cache(maxsize=1024)
 def _shape(names: tuple[bytes, ...]) -> bytes:
-    """What a leaf with commitments to these fields looks like after its time; empty if there can be none."""
+    """Return the bytes of a leaf with these commitments after its time; empty if impossible."""
     if list(names) != sorted(set(names)) or not all(map(_FIELD.fullmatch, names)):
         return b""
     return b',"commitments":{' + b",".join(b'"%b":"%%b"' % name for name in names)
 
 
 class BundleWalk:
-    """One pass over the entries: the tree they give, and what they say about keys, erasures and time."""
+    """One pass over the entries: builds the tree and collects keys, erasures and times."""
 
     def __init__(self, files: Mapping[str, bytes], head: dict[str, Any], report: BundleReport) -> None:
         self.files, self.report = files, report
@@ -314,7 +312,7 @@ class BundleWalk:
 
     @staticmethod
     def _push(peaks: list[tuple[int, bytes]], root: bytes) -> None:
-        """Takes the root of 256 leaves more into the complete subtrees so far."""
+        """Add the root of 256 more leaves to the complete subtrees."""
         height = 8
         while peaks and peaks[-1][0] == height:
             root = sha256(b"\x01" + peaks.pop()[1] + root).digest()
@@ -322,7 +320,7 @@ class BundleWalk:
         peaks.append((height, root))
 
     def _root(self, row: list[bytes]) -> bytes:
-        """The root over the subtrees so far and these leaf hashes after them."""
+        """Return the root over the subtrees so far and the leaf hashes after them."""
         parts = [root for _, root in self.peaks]
         while row:
             power = 1 << (len(row).bit_length() - 1)
@@ -334,7 +332,7 @@ class BundleWalk:
         return root
 
     def _compare(self, number: int, width: int, row: list[bytes]) -> None:
-        """Leaf hashes against the lowest tiles; who is right if they differ is decided by the signatures."""
+        """Compare leaf hashes with the lowest tiles; the signatures decide later which is right."""
         path = bundle_path("tile/0", number, width)
         data = self._tile(path, width)
         if data is not None and data != b"".join(row):
@@ -351,7 +349,7 @@ class BundleWalk:
         return data
 
     def _upper_tiles(self) -> None:
-        for level, row in enumerate(self.rows, 1):  # grows as it goes
+        for level, row in enumerate(self.rows, 1):  # the list grows during the loop
             lifted = []
             for number, width in bundles(len(row)):
                 part = row[number * 256 : number * 256 + width]
@@ -376,12 +374,12 @@ class BundleWalk:
             if blob is None or not usual or not self._matches(leaf, blob):
                 self._inspect(index, leaf, blob)
             if leaf.endswith((b'"kind":"redaction","v":1}', b'"kind":"key","v":1}')):
-                self._special(index, leaf)
+                self._read_key_or_redaction(index, leaf)
             if blob is not None and leaf.endswith((b'"kind":"decision","v":1}', b'"kind":"authentication","v":1}')):
                 self._signatures(index, leaf, blob)
 
     def _check_times(self, first: int, leaves: list[bytes], heads: list[bytes] | None) -> None:
-        """Mostly one look at all of them: times of thirteen digits that only grow."""
+        """Fast path: all timestamps have 13 digits and are non-decreasing."""
         if heads and heads == sorted(heads) and int(heads[0][6:19]) >= self._last:
             self._last = int(heads[-1][6:19])
             return
@@ -392,7 +390,7 @@ class BundleWalk:
             self._last = at
 
     def _matches(self, leaf: bytes, blob: bytes) -> bool:
-        """Quickly: whether a leaf with a usual time is one, and these values give exactly its commitments."""
+        """Fast check: whether a leaf with a usual time is valid and its values match its commitments."""
         names, digests, at, end = [], [], 0, len(blob)
         try:
             while at < end:
@@ -405,10 +403,10 @@ class BundleWalk:
             return False
         shape = _shape(tuple(names))
         head = shape % tuple(digests) if shape else b""
-        return at == end and head != b"" and leaf.startswith(head, 19) and self._goes_on(leaf, 19 + len(head))
+        return at == end and head != b"" and leaf.startswith(head, 19) and self._has_valid_tail(leaf, 19 + len(head))
 
-    def _goes_on(self, leaf: bytes, at: int) -> bool:
-        """Whether facts and kind follow here; mostly only the claim is another one than before."""
+    def _has_valid_tail(self, leaf: bytes, at: int) -> bool:
+        """Whether valid facts and kind follow; the cache ignores the claim, which differs in most leaves."""
         cut = leaf.find(b'"', at + len(_CLAIM))
         claimed = leaf.startswith(_CLAIM, at)
         if claimed and leaf[cut:] in self._endings and leaf[at + len(_CLAIM) : cut].isalnum():
@@ -422,7 +420,7 @@ class BundleWalk:
         return True
 
     def _inspect(self, index: int, leaf: bytes, blob: bytes | None) -> None:
-        """Slowly: whether the leaf is one, and which of the values is wrong, too much, or not there."""
+        """Full check: whether the leaf is valid, and which values are wrong, unexpected or missing."""
         body = _load(leaf)
         if body is None:
             self.report.wrong("leaf.malformed", f"entry {index}", "the leaf is not what an entry looks like")
@@ -461,7 +459,7 @@ class BundleWalk:
             elif wrong is not None:
                 self.report.wrong(wrong[0], f"entry {index}", wrong[1])
 
-    def _special(self, index: int, leaf: bytes) -> None:
+    def _read_key_or_redaction(self, index: int, leaf: bytes) -> None:
         body = _load(leaf)
         if body is None:
             self.report.wrong("leaf.malformed", f"entry {index}", "the leaf is not what an entry looks like")
@@ -476,7 +474,7 @@ class BundleWalk:
 
 
 def _load(leaf: bytes) -> dict[str, Any] | None:
-    """What a leaf says, if it says it in the one way in which it can be written."""
+    """Parse a leaf; None unless it is canonical."""
     if _LEAF.fullmatch(leaf) is None:
         return None
     body: dict[str, Any] = json.loads(leaf)
@@ -484,7 +482,7 @@ def _load(leaf: bytes) -> dict[str, Any] | None:
 
 
 def _records(blob: bytes) -> list[tuple[str, str]] | None:
-    """Field and commitment of each value, as the value gives it."""
+    """Return field and commitment of each value, or None if torn."""
     found, at = [], 0
     while at < len(blob):
         start = at + 4
@@ -652,7 +650,7 @@ def check_names(files: Mapping[str, bytes], walk: BundleWalk, report: BundleRepo
 
 
 def check_keys(files: Mapping[str, bytes], walk: BundleWalk, report: BundleReport) -> list[tuple[int, Key]]:
-    """The keys in force: from which size on, and which."""
+    """Return the keys in force, each with the size from which it applies."""
     listed = []
     *lines, rest = files.get("keys", b"").decode("utf-8", "replace").split("\n")
     for number, line in enumerate([*lines, rest + " (cut)"] if rest else lines):
@@ -671,7 +669,7 @@ def check_keys(files: Mapping[str, bytes], walk: BundleWalk, report: BundleRepor
             report.wrong("key.broken", f"entry {index}", "this key does not follow the one before")
         elif key != chain[-1][1]:
             chain.append((index + 1, key))
-    if walk.broken:  # what brought in the others is in what could not be read
+    if walk.broken:  # the entries with the other keys could not be read
         return chain + [(walk.count + 1, key) for key in listed[len(chain) :]]
     if b"".join(key.text.encode() + b"\n" for _, key in chain) != files.get("keys"):
         report.wrong("key.broken", "keys", "these are not the first key and those the entries name, in order")
@@ -681,7 +679,7 @@ def check_keys(files: Mapping[str, bytes], walk: BundleWalk, report: BundleRepor
 def check_claims(
     claims: list[ClaimHistory], walk: BundleWalk, chain: list[tuple[int, Key]], origin: str, report: BundleReport
 ) -> set[str]:
-    """Each checkpoint on its own; gives back the keys of which a signature was seen to be right."""
+    """Check each checkpoint; return the keys with a valid signature."""
     seen: set[str] = set()
     early: list[str] = []
     starts = [start for start, _ in chain]
@@ -697,7 +695,7 @@ def check_claims(
             continue
         own, signers = not claim.place.startswith("kept "), claim.signers(keys)
         in_force = chain[bisect_right(starts, claim.size) - 1][1] if chain else None
-        if walk.broken and claim.size > walk.count:  # nobody can tell which one it was
+        if walk.broken and claim.size > walk.count:  # the key in force is unknown
             in_force = next(iter(signers.values()), in_force)
         seconds = claim.signed_by(in_force) if in_force else None
         if seconds is None or (own and claim.strange(list(signers.values()))):
@@ -726,7 +724,7 @@ def check_claims(
 
 
 def check_suspects(claims: list[ClaimHistory], walk: BundleWalk, report: BundleReport) -> None:
-    """Where leaves and tiles differ: if the signed root is that of the leaves, the tiles are wrong."""
+    """Decide where leaves and tiles differ: if the signed root matches the leaves, the tiles are wrong."""
     signed = {claim.root for claim in claims if claim.size == walk.size}
     leaves_right = walk.roots.get(walk.size) in signed
     for path, first, last in walk.suspects:
@@ -763,7 +761,7 @@ def check_trust(seen: set[str], chain: list[tuple[int, Key]], trusted: Sequence[
 def verify(
     files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]] = (), trusted: Sequence[str] = ()
 ) -> BundleReport:
-    """Everything that is wrong with a bundle, given as paths and bytes."""
+    """Return every fault of a bundle, given as paths and bytes."""
     report = BundleReport()
     head = read_head(files, report)
     if head is None:
@@ -785,7 +783,7 @@ def verify(
 
 
 def root_above(index: int, size: int, root: bytes, path: Sequence[bytes]) -> bytes | None:
-    """The root that an audit path leads to (RFC 9162, 2.1.3.2); None if it leads nowhere."""
+    """Return the root of an audit path (RFC 9162, 2.1.3.2); None if the path is invalid."""
     node, last = index, size - 1
     for sibling in path:
         if last == 0:
@@ -801,7 +799,7 @@ def root_above(index: int, size: int, root: bytes, path: Sequence[bytes]) -> byt
 
 
 def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> BundleReport:
-    """Everything that is wrong with a proof (C2SP tlog-proof) that this leaf is in a log one of these keys signed."""
+    """Return every fault of a proof (C2SP tlog-proof) that this leaf is in a log signed by one of these keys."""
     report = BundleReport(entries=1, checkpoints=1)
     head, _, note = data.partition(b"\n\n")
     first, *lines = head.decode("ascii", "replace").split("\n")
@@ -824,7 +822,7 @@ def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> BundleRepo
 
 
 class Files(Mapping[str, bytes]):
-    """The files of a bundle, read when they are asked for."""
+    """Files of a bundle, read on demand."""
 
     def __init__(self, names: Sequence[str], read: Callable[[str], bytes]) -> None:
         self._names, self._read = dict.fromkeys(names), read
@@ -855,7 +853,7 @@ def open_bundle(path: Path) -> Files:
 
 
 def _names_below(root: str) -> list[str]:
-    """Files only, and no links: they lead out of the bundle, or in circles."""
+    """List regular files; links are skipped because they can lead outside the bundle."""
     names = []
     for folder, _, files in os.walk(root):
         inside = os.path.relpath(folder, root).replace(os.sep, "/") + "/"
@@ -866,7 +864,7 @@ def _names_below(root: str) -> list[str]:
 def _read_file(path: Path) -> bytes:
     about = path.lstat()
     if not stat.S_ISREG(about.st_mode):
-        raise ValueError(f"{str(path)!r} is no plain file")
+        raise ValueError(f"{str(path)!r} is not a regular file")
     _check_size(str(path), about.st_size)
     return path.read_bytes()
 
@@ -892,8 +890,8 @@ def read_kept(paths: Sequence[str]) -> list[tuple[str, bytes]]:
     return kept
 
 
-def plain(text: str) -> str:
-    """Nothing that moves the cursor, hides or turns around: names in a bundle are whatever somebody wrote."""
+def visible_text(text: str) -> str:
+    """Escape control and invisible characters, because names in a bundle can be arbitrary text."""
     return "".join(char if " " <= char <= "~" else char.encode("unicode_escape").decode() for char in text)
 
 
@@ -908,7 +906,7 @@ def render(report: BundleReport) -> str:
     counts = f"entries: {report.entries}, checkpoints: {report.checkpoints}, erased values: {report.erased}"
     counts += f", signed decisions: {report.signed}" if report.signed else ""
     lines.append(f"{counts}; {verdict}")
-    return "\n".join(map(plain, lines))
+    return "\n".join(map(visible_text, lines))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -931,7 +929,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             report = verify(open_bundle(options.bundle), read_kept(options.checkpoint), trusted)
     except (OSError, ValueError, zipfile.BadZipFile) as error:
-        sys.stderr.write(plain(f"{options.bundle} could not be read: {error}") + "\n")
+        sys.stderr.write(visible_text(f"{options.bundle} could not be read: {error}") + "\n")
         return 2
     if options.json:
         faults = [vars(fault) for fault in report.faults]

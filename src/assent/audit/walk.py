@@ -1,4 +1,4 @@
-"""What do the entries say, read once from the first to the last?"""
+"""One pass over all entries of a log, for checks."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _SPECIAL = (b'"kind":"redaction","v":1}', b'"kind":"key","v":1}')
 
 
 class LogWalk:
-    """The tree the entries give, held against the tiles; what they say of keys, erasures and time."""
+    """Builds the tree from the entries, compares it with the tiles, and collects keys, erasures and times."""
 
     def __init__(self, subject: AuditedLog, report: LogReport) -> None:
         self.subject, self.report = subject, report
@@ -44,10 +44,10 @@ class LogWalk:
                 leaves = await self.subject.leaves(number, width)
             except (KeyError, TornTile) as error:
                 code = "entries.missing" if isinstance(error, KeyError) else "entries.torn"
-                self._not_read(code, bundle_path(ENTRIES, number, width), error)
+                self._report_unreadable(code, bundle_path(ENTRIES, number, width), error)
                 self.broken = True
                 return
-            await self._take(number * 256, leaves, wanted)
+            await self._append_bundle(number * 256, leaves, wanted)
             await self._read_values(number, width, leaves)
         self._upper += [item for item in self._edge.partial() if item[0].level]
         await self._compare([item for item in self._edge.partial() if not item[0].level])
@@ -57,7 +57,7 @@ class LogWalk:
             more = f", and {len(self._clock) - 1} times more" if len(self._clock) > 1 else ""
             self.report.remarks.append(f"the clock went back by {by} ms at entry {index}{more}")
 
-    async def _take(self, first: int, leaves: Sequence[bytes], wanted: list[int]) -> None:
+    async def _append_bundle(self, first: int, leaves: Sequence[bytes], wanted: list[int]) -> None:
         hashes = hash_leaves(leaves)
         full: list[tuple[Tile, bytes]] = []
         done = 0
@@ -76,11 +76,11 @@ class LogWalk:
         except KeyError:
             self.report.wrong("tile.missing", tile.path, "the tile is not there")
         except TornTile as error:
-            self._not_read("tile.torn", tile.path, error)
+            self._report_unreadable("tile.torn", tile.path, error)
         return None
 
     async def _compare(self, tiles: Sequence[tuple[Tile, bytes]]) -> None:
-        """Leaf hashes against the lowest tiles; which of them is right, the signatures decide."""
+        """Compare leaf hashes with the lowest tiles; the signatures decide later which is right."""
         for tile, data in tiles:
             stored = await self._stored(tile)
             if stored is not None and not data.startswith(stored):
@@ -101,7 +101,7 @@ class LogWalk:
                 blobs = await self.subject.values(number, width)
             except (KeyError, TornTile) as error:
                 code = "values.missing" if isinstance(error, KeyError) else "values.torn"
-                self._not_read(code, bundle_path(VALUES, number, width), error)
+                self._report_unreadable(code, bundle_path(VALUES, number, width), error)
         first = number * 256
         usual = self._check_times(first, leaves)
         if blobs is None:
@@ -111,14 +111,14 @@ class LogWalk:
             for at in [at for at in range(width) if not (usual and agree(leaves[at], blobs[at]))]:
                 self._check_values(first + at, leaves[at], blobs[at])
         for index, leaf in [one for one in enumerate(leaves, first) if one[1].endswith(_SPECIAL)]:
-            self._take_special(index, leaf)
+            self._read_key_or_redaction(index, leaf)
 
-    def _not_read(self, code: str, path: str, error: Exception) -> None:
+    def _report_unreadable(self, code: str, path: str, error: Exception) -> None:
         detail = "it is not there" if isinstance(error, KeyError) else str(error).replace(path, "it", 1)
         self.report.wrong(code, path, detail)
 
     def _check_times(self, first: int, leaves: Sequence[bytes]) -> bool:
-        """Mostly one look at all of them: times of thirteen digits, as is said then, that only grow."""
+        """Fast path: all timestamps have 13 digits and are non-decreasing."""
         heads = [leaf[:20] for leaf in leaves]
         usual = _HEADS.fullmatch(b"".join(heads)) is not None
         if usual and heads == sorted(heads) and int(heads[0][6:19]) >= self._last:
@@ -155,7 +155,7 @@ class LogWalk:
                 self.report.wrong("value.wrong", f"entry {index} {name}", "not the value that was recorded")
         self.missing |= {(index, name) for name in commitments.keys() - found.keys()}
 
-    def _take_special(self, index: int, leaf: bytes) -> None:
+    def _read_key_or_redaction(self, index: int, leaf: bytes) -> None:
         body = self._read(index, leaf)
         if body is None:
             return

@@ -1,4 +1,4 @@
-"""What does the author of an agent import?"""
+"""Governed MCP client: the public names for authors of agents."""
 
 from assent.client.budget import Budget as Budget
 from assent.client.challenges import Challenged as Challenged

@@ -1,4 +1,4 @@
-"""How much may run without anybody being asked?"""
+"""Budget of calls that may run without a question."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Budget:
-    """So many calls in so many seconds; what goes beyond is asked about."""
+    """A number of calls per number of seconds; calls beyond it need a confirmation."""
 
     calls: int = 100
     per: float = 3_600.0
@@ -19,7 +19,7 @@ class Budget:
             raise ValueError("a budget is a number of calls, 0 or more, per a number of seconds above 0")
 
     def take(self, now: float) -> bool:
-        """Whether one more call is within the budget; if so it counts."""
+        """Count one more call if it is within the budget, and return whether it is."""
         while self._taken and self._taken[0] <= now - self.per:
             self._taken.popleft()
         if len(self._taken) >= self.calls:

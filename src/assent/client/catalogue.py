@@ -1,4 +1,4 @@
-"""Which tools did the server list, what is each held to, and did one change since the agent saw it?"""
+"""Tools that a server lists, with their policies and with changes since the agent saw them first."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_PAGES = 100
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """A tool as it was listed."""
+    """A tool as the server listed it."""
 
     tool: types.Tool
     definition: Mapping[str, Any]
@@ -29,7 +29,7 @@ class ListedTool:
     place: KeyPlace | None
     key_argument: str | None
     changed: tuple[str, ...] = ()
-    """How it differs from what the agent saw first; empty once a person has agreed to it."""
+    """Changes since the agent saw it first; empty once a person accepted them."""
 
     @property
     def title(self) -> str:
@@ -37,7 +37,7 @@ class ListedTool:
         return self.tool.title or annotated or self.tool.name
 
     def for_model(self) -> types.Tool:
-        """The tool without the argument that is for keys: the model never writes one."""
+        """The tool without its key argument, because the model never writes a key."""
         if self.key_argument is None:
             return self.tool
         schema = dict(self.tool.input_schema)
@@ -48,7 +48,7 @@ class ListedTool:
 
 
 class ServerCatalogue:
-    """The tools by name. The first definition the agent saw is the one later ones are compared with."""
+    """Tools by name. Later definitions are compared with the first one that the agent saw."""
 
     def __init__(self, client_options: ClientOptions, journal: Journal) -> None:
         self._client_options = client_options
@@ -65,7 +65,7 @@ class ServerCatalogue:
 
     @property
     def tools(self) -> list[ListedTool]:
-        """What the agent may see: what is forbidden for it is absent."""
+        """Return the tools that the agent may see; forbidden tools are left out."""
         return [listed for listed in self._listed.values() if not listed.standing.forbidden]
 
     @property
@@ -76,28 +76,28 @@ class ServerCatalogue:
         self._at = None
 
     async def fetch(self, client: ConnectedClient) -> None:
-        """List the tools again. Of two with one name only the first counts."""
+        """List the tools again. If two have the same name, the first one counts."""
         found: dict[str, ListedTool] = {}
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
             page = await client.list_tools(cursor=cursor, cache_mode="refresh")
             for tool in page.tools:
                 if tool.name not in found:
-                    found[tool.name] = self._take(tool)
+                    found[tool.name] = self._list_tool(tool)
             cursor = page.next_cursor
             if cursor is None:
                 break
         self._listed, self._at = found, self._client_options.now()
 
     def accept(self, listed: ListedTool) -> None:
-        """A person agreed to a call of this definition: it is what later ones are compared with."""
+        """Compare later definitions with this one, because a person agreed to call it."""
         if listed.changed:
             self._first[listed.tool.name] = listed
             current = self._listed.get(listed.tool.name)
             if current is not None and current.digest == listed.digest:
-                self._listed[listed.tool.name] = self._judge(listed.tool, listed.definition, listed.digest, ())
+                self._listed[listed.tool.name] = self._policy_for(listed.tool, listed.definition, listed.digest, ())
 
-    def _take(self, tool: types.Tool) -> ListedTool:
+    def _list_tool(self, tool: types.Tool) -> ListedTool:
         definition = as_definition(tool)
         digest = pin_digest(definition)
         current = self._listed.get(tool.name)
@@ -108,11 +108,11 @@ class ServerCatalogue:
         if first is not None and first.digest != digest:
             changed = tuple(differences(first.definition, definition)[:20])
             self._journal.note("changed", tool.name, lines=list(changed))
-        listed = self._judge(tool, definition, digest, changed)
+        listed = self._policy_for(tool, definition, digest, changed)
         self._first.setdefault(tool.name, listed)
         return listed
 
-    def _judge(
+    def _policy_for(
         self, tool: types.Tool, definition: Mapping[str, Any], digest: str, changed: tuple[str, ...]
     ) -> ListedTool:
         said = self._client_options.tiers.get(tool.name)

@@ -25,32 +25,32 @@ _MOST_VALUES = 50
 
 
 class Challenged(Refusal):
-    """The server wants other credentials for this request and started nothing."""
+    """The server needs other credentials for this request and started nothing."""
 
     @property
     def scopes(self) -> list[str]:
-        """All scopes that the request needs, as the server named them."""
+        """All scopes that the request needs, as the server listed them."""
         return list(self.facts.get("required_permissions", ()))
 
     @property
     def acr_values(self) -> list[str]:
-        """The ways to log in of which the server wants one."""
+        """The login methods of which the server requires one."""
         return list(self.facts.get("acr_values", ()))
 
     @property
     def max_age(self) -> int | None:
-        """How many seconds old the login may be."""
+        """Maximum age of the login in seconds."""
         return self.facts.get("max_age")
 
     @property
     def resource_metadata(self) -> str | None:
-        """Where the server says which authorization servers it accepts."""
+        """URL of the metadata that lists the authorization servers."""
         return self.facts.get("resource_metadata")
 
 
 @dataclass(slots=True)
 class Exchange:
-    """What HTTP said to the requests of one call so far."""
+    """HTTP challenges to the requests of one call."""
 
     challenge: Challenged | None = None
 
@@ -60,7 +60,7 @@ _current: ContextVar[Exchange | None] = ContextVar("assent_exchange", default=No
 
 @contextmanager
 def exchange() -> Iterator[Exchange]:
-    """Keep the challenge to the requests made in this block."""
+    """Record challenges to the requests made in this block."""
     token = _current.set(made := Exchange())
     try:
         yield made
@@ -68,11 +68,11 @@ def exchange() -> Iterator[Exchange]:
         _current.reset(token)
 
 
-async def unless_challenged(asked: Awaitable[T]) -> T:
-    """The answer; raises Challenged where the request failed because of a challenge."""
+async def unless_challenged(request: Awaitable[T]) -> T:
+    """Return the answer; raise Challenged if the request failed because of a challenge."""
     with exchange() as seen:
         try:
-            return await asked
+            return await request
         except Exception as error:
             if seen.challenge is not None:
                 raise seen.challenge from error
@@ -80,7 +80,7 @@ async def unless_challenged(asked: Awaitable[T]) -> T:
 
 
 def watch_http(client: Any) -> None:
-    """Put our hooks on the HTTP client that a client of the SDK was given, where there is one."""
+    """Install the hooks on the HTTP client that an SDK client was given, if there is one."""
     server = getattr(client, "server", None)
     given = (*getattr(server, "args", ()), *getattr(server, "kwds", {}).values())
     for one in given:
@@ -89,7 +89,7 @@ def watch_http(client: Any) -> None:
 
 
 def hook_into(http: httpx2.AsyncClient) -> httpx2.AsyncClient:
-    """The same HTTP client, with our hooks once."""
+    """Install the hooks once on the HTTP client and return it."""
     for name, hook in (("request", forget_challenge), ("response", keep_challenge)):
         hooks = http.event_hooks.setdefault(name, [])
         if hook not in hooks:
@@ -98,21 +98,21 @@ def hook_into(http: httpx2.AsyncClient) -> httpx2.AsyncClient:
 
 
 async def forget_challenge(request: httpx2.Request) -> None:
-    """A request hook: the challenge to an earlier request says nothing about this one."""
+    """Request hook: drop the challenge to an earlier request."""
     current = _current.get()
     if current is not None and _is_message(request):
         current.challenge = None
 
 
 async def keep_challenge(response: httpx2.Response) -> None:
-    """A response hook: keep what a 401 or 403 asks for."""
+    """Response hook: record what a 401 or 403 asks for."""
     current = _current.get()
     if current is not None and response.status_code in (401, 403) and _is_message(response.request):
         current.challenge = _read(response)
 
 
 def _is_message(request: httpx2.Request) -> bool:
-    """Whether it is a JSON-RPC request of ours, and not a notification or a request for a token."""
+    """Whether it is a JSON-RPC request of this client, not a notification or a token request."""
     if request.method != "POST" or b'"jsonrpc"' not in request.content:
         return False
     try:
@@ -139,7 +139,7 @@ def _read(response: httpx2.Response) -> Challenged:
 
 
 def _values(response: httpx2.Response, field: str) -> list[str]:
-    """The values that the challenge lists: plain words of bounded number and length."""
+    """Return the values that the challenge lists: plain words, limited in number and length."""
     said = (extract_field_from_www_auth(response, field) or "").split(" ")
     return [value for value in said if _SCOPE.fullmatch(value)][:_MOST_VALUES]
 

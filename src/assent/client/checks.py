@@ -1,4 +1,4 @@
-"""What happens before a call is sent: is it allowed, what will it do and cost, does a person agree?"""
+"""Checks before a call is sent: is it allowed, what does it do and cost, does a person agree."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WHY = {
 
 
 class PreCallChecks:
-    """Estimates, rehearses and asks; an Intent that comes out of it may be sent."""
+    """Estimates, previews and asks. An intent that passes may be sent."""
 
     def __init__(
         self,
@@ -53,24 +53,24 @@ class PreCallChecks:
         self.server = ""
 
     async def prepare(self, intent: Intent) -> None:
-        """Go through everything that must come first; raises Refusal where the call must not be made."""
+        """Run all checks; raise Refusal if the call must not be made."""
         if intent.listed.standing.forbidden:
             raise Refusal("guard.denied", "This tool is forbidden for agents.", remedy="Do not call it.")
         if is_rehearsal(intent):
             return
         if self.allowances.any_declined and self.allowances.declined(intent.digest, self._client_options.now()):
             raise Refusal("confirm.declined")
-        why = self._why(intent)
-        # Only a trusted contract says so: what an untrusted server calls a preview may be the deed itself.
+        why = self._reason_to_ask(intent)
+        # Only a trusted contract counts, because an untrusted server's preview may be the real action.
         if dry_run_of(intent.listed)[0] == "required":
             await self._rehearse(intent)
         if why is not None:
-            await self._agree(intent, why)
+            await self._require_approval(intent, why)
 
-    def _why(self, intent: Intent) -> str | None:
+    def _reason_to_ask(self, intent: Intent) -> str | None:
         standing, listed = intent.listed.standing, intent.listed
         if self._doubted(intent):
-            return "the same call was made before and nobody knows how it ended"
+            return "the same call was made before and its end is unknown"
         if listed.changed:
             return "the tool is not what it was: " + "; ".join(listed.changed[:3])
         if standing.asks:
@@ -82,8 +82,8 @@ class PreCallChecks:
     def _doubted(self, intent: Intent) -> bool:
         return bool(self.doubts) and self.doubts[intent.digest] > 0
 
-    async def _agree(self, intent: Intent, why: str) -> None:
-        """A yes, remembered or given now. What it costs is known before either."""
+    async def _require_approval(self, intent: Intent, why: str) -> None:
+        """Require a yes, remembered or new. The price is known before either."""
         estimate: Any = None
         warnings: tuple[str, ...] = ()
         if intent.listed.standing.tier is Tier.EXTERNAL_SPEND:
@@ -92,7 +92,7 @@ class PreCallChecks:
             await self._confirm(intent, why, estimate, warnings)
 
     def _remembered(self, intent: Intent) -> bool:
-        """Whether a decision from before covers this call. What changed or is in doubt is asked about anew."""
+        """Whether an earlier decision covers this call; changed or doubtful calls are asked about again."""
         if intent.listed.changed or self._doubted(intent):
             return False
         listed, now = intent.listed, self._client_options.now()
@@ -119,7 +119,7 @@ class PreCallChecks:
             intent.name,
             listed.title,
             listed.standing,
-            orjson.loads(intent.form),  # a copy: what an asker does to it is not sent
+            orjson.loads(intent.form),  # a copy, so that the asker cannot change what is sent
             why,
             intent.price,
             estimate,
@@ -139,43 +139,43 @@ class PreCallChecks:
             self.allowances.allow(intent.name, listed.digest, answer.remember, shown, self._client_options.now())
 
     async def _estimate(self, intent: Intent) -> tuple[Any, tuple[str, ...]]:
-        """What the estimate says. Only a tool that may be called freely is asked for one."""
+        """Return the estimate. Only a read tool is asked for one."""
         name = estimate_of(intent.name, intent.listed.standing, self._catalogue)
         listed = self._catalogue.get(name) if name else None
         if listed is None or listed.changed or listed.standing.asks or listed.standing.tier is not Tier.READ:
-            return None, ("Nobody says what this costs.",)
+            return None, ("The cost of this call is unknown.",)
         arguments = fitting(listed.tool.input_schema, intent.arguments)
         result = await self._attempt(make_intent(listed, arguments)) if arguments is not None else None
         if result is None or result.is_error:
             self._journal.note("estimated", intent.name, by=listed.tool.name, price=None)
-            return None, ("The estimate failed: nobody says what this costs.",)
+            return None, ("The estimate failed: the cost of this call is unknown.",)
         estimate: Any = result.structured_content or _texts(result)
         intent.price = price_in(estimate)
         self._journal.note("estimated", intent.name, by=listed.tool.name, price=intent.price)
         left_out = sorted(set(intent.arguments) - set(arguments or ()))
-        return estimate, (f"The estimate was not told: {', '.join(left_out)}.",) if left_out else ()
+        return estimate, (f"The estimate was made without: {', '.join(left_out)}.",) if left_out else ()
 
     async def ask(self, question: Question, intent: Intent | None) -> Answer:
-        """Ask the person, with patience that ends. The time they take is not the server's."""
+        """Ask the person, with a timeout. Their time does not count against the server."""
         self._journal.note("asked", question.tool, why=question.why, price=question.price, text=question.text)
         timer = intent.timer if intent else None
         if timer is not None:
             timer.reschedule(None)
-        answer, by = await self._reached(question)
+        answer, by = await self._call_asker(question)
         if timer is not None:
             timer.reschedule(asyncio.get_running_loop().time() + self._client_options.timeout)
         self._journal.note("decided", question.tool, action=answer.action, by=by)
         return answer
 
-    async def _reached(self, question: Question) -> tuple[Answer, str]:
+    async def _call_asker(self, question: Question) -> tuple[Answer, str]:
         try:
             async with asyncio.timeout(self._client_options.question_patience):
                 said = self._asker(question)
                 return as_answer(await said if inspect.isawaitable(said) else said), "the asker"
         except TimeoutError:
-            return Answer("cancel"), "nobody: they walked away"
+            return Answer("cancel"), "no answer: the question timed out"
         except Exception as error:
-            return Answer("cancel"), f"nobody: the asker failed with {type(error).__name__}"
+            return Answer("cancel"), f"no answer: the asker failed with {type(error).__name__}"
 
 
 def _texts(result: types.CallToolResult) -> Any:

@@ -1,7 +1,6 @@
-"""How is the connection to a server kept, and made again when it breaks?
+"""Connection to a server, made again when it breaks.
 
-A client of the SDK must be entered and left by one task. So every connection has a task of its own, and calls may come
-from anywhere.
+One task must enter and leave an SDK client. So every connection has its own task, and calls may come from any task.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from assent.client.challenges import exchange
 
 
 class ConnectedClient(Protocol):
-    """What a governed client needs of a connected client: the official one has it, and FastMCP's is made to."""
+    """The client interface that a governed client needs; the official client has it, FastMCP's is adapted."""
 
     @property
     def server_info(self) -> types.Implementation | None: ...
@@ -33,18 +32,18 @@ Connect = Callable[[], AbstractAsyncContextManager[ConnectedClient]]
 
 
 class Unreached(Exception):
-    """No connection could be made; nothing was sent."""
+    """No connection could be made, and nothing was sent."""
 
 
-class _Held:
-    """One entered client and the task that holds it."""
+class _ConnectionTask:
+    """One entered client and its task."""
 
     def __init__(self, connect: Connect) -> None:
         self._closing = asyncio.Event()
         self.ready: asyncio.Future[ConnectedClient] = asyncio.get_running_loop().create_future()
-        self._task = asyncio.create_task(self._hold(connect))
+        self._task = asyncio.create_task(self._run(connect))
 
-    async def _hold(self, connect: Connect) -> None:
+    async def _run(self, connect: Connect) -> None:
         try:
             async with connect() as client:
                 self.ready.set_result(client)
@@ -54,7 +53,7 @@ class _Held:
                 self.ready.cancel()
             raise
         except Exception as error:
-            # Once it was ready, whoever is calling has seen the failure already.
+            # If it was ready, the caller has seen the failure already.
             if not self.ready.done():
                 self.ready.set_exception(error)
 
@@ -67,18 +66,18 @@ class _Held:
 
 
 class ServerConnection:
-    """The current client of a server; `broken` has the next call make a new one."""
+    """The current client of a server. After `broken`, the next call makes a new one."""
 
     def __init__(self, connect: Connect, within: float) -> None:
         self._connect = connect
         self._within = within
-        self._held: _Held | None = None
+        self._held: _ConnectionTask | None = None
         self._client: ConnectedClient | None = None
         self._turn = asyncio.Lock()
         self.opened = 0
 
     async def client(self) -> ConnectedClient:
-        """The connected client; raises Unreached without a connection in time, Challenged for refused credentials."""
+        """Return the connected client; raise Unreached on timeout and Challenged for refused credentials."""
         if self._client is not None:
             return self._client
         async with self._turn:
@@ -88,7 +87,7 @@ class ServerConnection:
             return self._client
 
     def broken(self, client: ConnectedClient) -> None:
-        """Say that this client is of no more use; one that was replaced already is left alone."""
+        """Mark this client as broken; a client that was already replaced is ignored."""
         if self._client is client:
             self._client = None
 
@@ -99,7 +98,7 @@ class ServerConnection:
 
     async def _open(self) -> ConnectedClient:
         with exchange() as seen:
-            self._held = held = _Held(self._connect)
+            self._held = held = _ConnectionTask(self._connect)
         try:
             async with asyncio.timeout(self._within):
                 client = await asyncio.shield(held.ready)
@@ -107,7 +106,7 @@ class ServerConnection:
             await self._drop()
             if seen.challenge is not None:
                 raise seen.challenge from error
-            raise Unreached(f"the server could not be reached: {_why(error, self._within)}") from error
+            raise Unreached(f"the server could not be reached: {_describe_cause(error, self._within)}") from error
         self.opened += 1
         return client
 
@@ -117,8 +116,8 @@ class ServerConnection:
             await held.close()
 
 
-def _why(error: BaseException, within: float) -> str:
-    """The cause in words: groups of exceptions, in which the SDK hands it out, say nothing themselves."""
+def _describe_cause(error: BaseException, within: float) -> str:
+    """Return the cause in words, taken out of the exception groups that the SDK raises."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, TimeoutError):

@@ -1,7 +1,7 @@
-"""What is answered when the server asks?
+"""Answers questions (elicitations) of the server.
 
-Through the same asker as everything else. Who said yes to a call is not asked again by the server's own confirmation of
-it, unless that says something new. Secrets are never given to a form.
+They go to the same asker as all other questions. If a person said yes to a call, the server's own confirmation of it
+is not asked again, unless it says something new. Secrets are never given to a form.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _SENSITIVE = re.compile(
     r"bank[ _-]?account|account[ _-]?number|social security|(\b|_)ssn(\b|_)",
     re.IGNORECASE,
 )
-# Letters of other scripts that look like ours; what is drawn like a password is one.
-_LIKE = str.maketrans("аеорсухіјѕԁһԛԝաοαερκντυχɑ", "aeopcyxijsdhqwaoaepkvtuxa")
+# Letters of other scripts that look like Latin ones, so that a disguised "password" is recognised.
+_LOOKALIKES = str.maketrans("аеорсухіјѕԁһԛԝաοαερκντυχɑ", "aeopcyxijsdhqwaoaepkvtuxa")
 _PREVIEW = "Preview, as the tool reported it:"
 
 
 class ServerQuestions:
-    """The client's elicitation callback."""
+    """The elicitation callback of the client."""
 
     def __init__(self, ask: Callable[[Question, Intent | None], Awaitable[Answer]], journal: Journal) -> None:
         self._ask = ask
@@ -51,7 +51,7 @@ class ServerQuestions:
         return types.ElicitResult(action=answer.action, content=content)
 
     def _intent(self) -> Intent | None:
-        """The call that the server asks about; in doubt between several, none of them."""
+        """Return the call that the server asks about; None if it could be several."""
         known = current.get()
         if known is not None:
             return known
@@ -95,17 +95,17 @@ def _fields(params: types.ElicitRequestFormParams) -> Mapping[str, Any]:
 
 
 def _wants_secrets(message: str, fields: Mapping[str, Any]) -> bool:
-    return bool(fields) and any(_SENSITIVE.search(_as_read(text)) for text in (message, *_texts(fields)))
+    return bool(fields) and any(_SENSITIVE.search(_normalise_lookalikes(text)) for text in (message, *_texts(fields)))
 
 
-def _as_read(text: str) -> str:
-    """The text as an eye takes it in: nothing invisible, and letters for what looks like them."""
-    plain = unicodedata.normalize("NFKD", text).lower().translate(_LIKE)
+def _normalise_lookalikes(text: str) -> str:
+    """Return the text without invisible characters and with lookalike letters replaced."""
+    plain = unicodedata.normalize("NFKD", text).lower().translate(_LOOKALIKES)
     return "".join(c for c in plain if not unicodedata.category(c).startswith(("C", "M")) and c not in BLANK)
 
 
 def _texts(node: Any, depth: int = 6) -> Iterator[str]:
-    """Every name and text in the fields, wherever a form may put its words."""
+    """Yield every name and text in the fields of a form."""
     if isinstance(node, str):
         yield node
     elif isinstance(node, Mapping | list) and depth:
@@ -114,7 +114,7 @@ def _texts(node: Any, depth: int = 6) -> Iterator[str]:
 
 
 def _confirms_the_same(message: str, intent: Intent) -> bool:
-    """Whether this is the confirmation that a trusted contract announces, with nothing in it that was not shown."""
+    """Whether this is the confirmation that a trusted contract announces, without anything new."""
     if not intent.agreed or intent.answered_server or intent.listed.standing.contract.get("confirmation") != "user":
         return False
     prices = [line.removeprefix("Price: ") for line in message.splitlines() if line.startswith("Price: ")]

@@ -1,4 +1,4 @@
-"""What will it cost: which tool says so, and what did it say?"""
+"""Estimates: which tool gives the price of a call, and the price in its result."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from assent.client.tool_policy import ToolPolicy
 
-# What is to be paid in all comes first: a price may be that of one piece.
+# Totals come first, because a price can be per piece.
 _PRICES = (
     "total",
     "total_price",
@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"-?\d[\d_,]*(?:\.\d+)?")
 
 
 def estimate_of(name: str, standing: ToolPolicy, listed: Container[str]) -> str | None:
-    """The tool that says what a call of `name` costs: as the contract names it, or the sibling of that name."""
+    """Return the tool that estimates a call of `name`: the one in the contract, or a sibling by name."""
     said = standing.contract.get("estimate")
     if isinstance(said, str):
         return said if said in listed else None
@@ -45,7 +45,7 @@ def _siblings(name: str) -> list[str]:
 
 
 def fitting(schema: Any, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The arguments an estimate knows; None where it needs others."""
+    """Return the arguments that an estimate accepts; None if it needs others."""
     if not isinstance(schema, Mapping):
         return None
     properties, required = schema.get("properties"), schema.get("required")
@@ -55,7 +55,7 @@ def fitting(schema: Any, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def price_in(estimate: Any, depth: int = 3) -> str | None:
-    """The price in an estimate's result, as a person reads it."""
+    """Return the price in an estimate's result as text."""
     if not isinstance(estimate, Mapping) or not depth:
         return None
     for name in _PRICES:
@@ -69,7 +69,7 @@ def price_in(estimate: Any, depth: int = 3) -> str | None:
 
 
 def same_price(one: str | None, other: str) -> bool:
-    """Whether two prices name the same number, and no different money."""
+    """Whether two prices have the same number and no different currency."""
     first, second = (_NUMBER.search(text or "") for text in (one, other))
     if first is None or second is None or first.group() != second.group():
         return False
@@ -78,7 +78,7 @@ def same_price(one: str | None, other: str) -> bool:
 
 
 def at_most(price: str | None, agreed: str | None) -> bool:
-    """Whether a price is at most the one agreed to, in the same money; what cannot be compared must be the same."""
+    """Whether a price is at most the agreed one, in the same currency; incomparable prices must be equal."""
     if price == agreed:
         return True
     if price is None or agreed is None:
@@ -88,8 +88,8 @@ def at_most(price: str | None, agreed: str | None) -> bool:
 
 
 def _parts(price: str) -> tuple[float | None, str]:
-    """The number, and all that stands around it."""
+    """Return the number and the text around it."""
     found = _NUMBER.search(price)
     if found is None or "," in found.group():
-        return None, price  # a comma is a point to some
+        return None, price  # a comma is a decimal point in some countries
     return float(found.group()), price[: found.start()] + price[found.end() :]

@@ -1,4 +1,4 @@
-"""What did the client do on behalf of the agent, in order?"""
+"""Journal of what the client did for the agent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ What = Literal[
 
 
 class Noted(NamedTuple):
-    """One thing that happened. Results are never kept here, so neither are the secrets in them."""
+    """One event. Results are not kept, so secrets in them are not either."""
 
     at: float
     what: What
@@ -22,7 +22,7 @@ class Noted(NamedTuple):
 
 
 class Journal:
-    """The latest things that happened; `sink` gets every one of them as it happens."""
+    """The latest events; `sink` receives every event as it happens."""
 
     def __init__(
         self, now: Callable[[], float], keep: int = 10_000, sink: Callable[[Noted], None] | None = None
@@ -38,7 +38,7 @@ class Journal:
 
     @property
     def open_world(self) -> list[Noted]:
-        """The calls that reached outside the server's own world, apart from the rest."""
+        """Calls that reached outside the server's own world."""
         return list(self._outside)
 
     def of(self, tool: str) -> list[Noted]:

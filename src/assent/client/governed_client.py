@@ -1,6 +1,4 @@
-"""How does an agent call a server's tools so that every call is asked about, estimated, repeated and written down as
-its contract says?
-"""
+"""GovernedClient: calls a server's tools as their contracts say, with questions, estimates, retries and a journal."""
 
 from __future__ import annotations
 
@@ -73,11 +71,11 @@ class GovernedClient:
         self._name = name or (server if isinstance(server, str) else None)
         self._on_secret = on_secret
         self.secrets: list[Delivery] = []
-        """Results with secrets, where nothing was given to deliver them to, or it failed."""
+        """Results with secrets that could not be delivered: `on_secret` is absent or failed."""
         self._told = SecretRedactor()
         self.journal = Journal(self._client_options.now, sink=sink)
         self._catalogue = ServerCatalogue(self._client_options, self.journal)
-        self._make = connect or _maker(server)
+        self._make = connect or _client_factory(server)
         self._connection = ServerConnection(self._connect, self._client_options.timeout)
         self._questions = ServerQuestions(self._ask, self.journal)
         self._sending = Sender(
@@ -98,21 +96,21 @@ class GovernedClient:
 
     @property
     def allowances(self) -> Any:
-        """What was allowed for a while; `forget()` ends it."""
+        """Remembered approvals; `forget()` ends them."""
         return self._preparation.allowances
 
     async def list_tools(self) -> list[types.Tool]:
-        """The tools the agent may see, without the arguments that are not the model's to fill."""
+        """List the tools that the agent may see, without arguments that the model must not fill."""
         await self._fetch()
         return [listed.for_model() for listed in self._catalogue.tools]
 
     def standing(self, name: str) -> ToolPolicy | None:
-        """What a tool is held to, as it was listed last; None where it was not."""
+        """Return the policy of a tool in the last listing, or None."""
         listed = self._catalogue.get(name)
         return listed.standing if listed else None
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> types.CallToolResult:
-        """Call a tool as its contract says. A refusal is a result with `is_error` and the problem in it."""
+        """Call a tool as its contract says. A refusal is a result with `is_error` and the problem."""
         try:
             intent = await self._intend(name, arguments)
             await self._preparation.prepare(intent)
@@ -127,7 +125,7 @@ class GovernedClient:
         return make_intent(await self._find(name), arguments or {})
 
     async def _find(self, name: str) -> ListedTool:
-        """The tool as it is listed now; the list is fetched where it is old or does not have it."""
+        """Return the listed tool; fetch the list if it is stale or lacks the tool."""
         listed = self._catalogue.get(name)
         if listed is None or self._catalogue.is_stale:
             try:
@@ -140,7 +138,7 @@ class GovernedClient:
         return listed
 
     async def _fetch(self) -> None:
-        """List the tools, over a new connection where the old one broke; raises Unreached or Challenged."""
+        """List the tools, over a new connection if the old one broke; raise Unreached or Challenged."""
         for _ in range(self._client_options.attempts):
             client = await self._connection.client()
             try:
@@ -162,13 +160,14 @@ class GovernedClient:
         except MCPError:
             raise
         except (Exception, asyncio.CancelledError) as error:
-            # Whoever stopped waiting does not know either, nor who cannot read the answer.
+            # After a cancellation or an unreadable answer, the outcome is unknown.
             known = isinstance(error, Refusal) and error.code not in _UNKNOWN
             if standing.tier is not Tier.READ and not known:
                 self._preparation.doubts[intent.digest] += 1
             raise
         if self._preparation.doubts:
-            # With its kept key this settled one doubt of several; without a key, whoever was asked knew of all.
+            # With its kept key this call settled one doubtful call; without a key, the person was asked about all of
+            # them.
             left = self._preparation.doubts[intent.digest] - 1 if intent.listed.place else 0
             self._preparation.doubts[intent.digest] = max(left, 0)
             self._preparation.doubts += Counter()
@@ -185,7 +184,7 @@ class GovernedClient:
         return result
 
     async def _hand_over(self, delivery: Delivery) -> None:
-        """A secret is shown once: where the callback fails, it is kept."""
+        """Call the callback; if it fails, keep the result, because a secret is shown only once."""
         if self._on_secret is None:
             self.secrets.append(delivery)
             return
@@ -209,7 +208,7 @@ class GovernedClient:
             self._catalogue.expire()
 
 
-def _maker(server: Any) -> MakeClient:
+def _client_factory(server: Any) -> MakeClient:
     made = fastmcp_client_factory(server)
     if made is not None:
         return made

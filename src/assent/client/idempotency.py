@@ -1,7 +1,7 @@
-"""Which idempotency key does an intended action carry, and where?
+"""Idempotency keys: which key an action has, and where it goes.
 
-One key per action, the same on every attempt. Where an action ended without an answer its key is kept: the same call
-again is the same action, not a second one. The model never writes a key.
+Each action has one key, the same on every attempt. If an action ends without an answer, its key is kept, so that the
+same call again is the same action. The model never writes a key.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def new_key() -> str:
 
 @dataclass(frozen=True, slots=True)
 class KeyPlace:
-    """Where a key goes: into the argument of that name, or into `_meta`, from where HTTP has it in a header too."""
+    """Where the key goes: into an argument, or into `_meta`, from which HTTP copies it to a header."""
 
     argument: str | None = None
 
@@ -36,7 +36,7 @@ class KeyPlace:
 
 
 def place_of(standing: ToolPolicy, schema: Any, *, by_header: bool = False) -> KeyPlace | None:
-    """Where this tool takes a key; None where it takes none or needs none. `by_header` is the caller's word on it."""
+    """Return where this tool takes a key; None if it takes or needs none. `by_header` is set by the caller."""
     if standing.tier is Tier.READ:
         return None
     if standing.contract:
@@ -48,7 +48,7 @@ def place_of(standing: ToolPolicy, schema: Any, *, by_header: bool = False) -> K
 
 
 def key_argument(schema: Any, contract: Mapping[str, Any] | None = None) -> str | None:
-    """The argument that is for a key: the one the contract names, or one with a name that says so."""
+    """Return the argument for a key: the one in the contract, or one with a usual name."""
     named = schema.get("properties") if isinstance(schema, Mapping) else None
     properties = named if isinstance(named, Mapping) else {}
     idempotency = (contract or {}).get("idempotency")
@@ -57,14 +57,14 @@ def key_argument(schema: Any, contract: Mapping[str, Any] | None = None) -> str 
 
 
 class IdempotencyKeys:
-    """The keys of actions whose end is not known."""
+    """Keys of actions whose end is unknown."""
 
     def __init__(self, make: Callable[[], str] = new_key) -> None:
         self._make = make
         self._unsettled: dict[str, list[str]] = {}
 
     def take(self, action: str) -> str:
-        """A kept key of this action, the oldest first, or a new one. Two at the same time are two actions."""
+        """Return the oldest kept key of this action, or a new one. Two calls at the same time are two actions."""
         kept = self._unsettled.pop(action, None)
         if kept is None:
             return self._make()

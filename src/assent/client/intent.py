@@ -1,4 +1,4 @@
-"""What does the agent intend: one call, frozen, with what is known about it so far?"""
+"""Intent: one call of the agent, frozen, with what is known about it so far."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Intent:
 
     @property
     def digest(self) -> str:
-        """What makes two calls the same; made when first needed, since most calls never need it."""
+        """Digest that makes two calls the same; computed at first use, because most calls need none."""
         if self._digest is None:
             self._digest = hashlib.sha256(self.name.encode() + b"\0" + self.form).hexdigest()
         return self._digest
@@ -45,9 +45,9 @@ class Intent:
 current: ContextVar[Intent | None] = ContextVar("assent_intent", default=None)
 
 
-def make_intent(listed: ListedTool, given: Mapping[str, Any]) -> Intent:
-    """The arguments as they will be shown and sent: plain JSON of our own, and no key of the model's."""
-    plain = {name: value for name, value in given.items() if name != listed.key_argument}
+def make_intent(listed: ListedTool, arguments: Mapping[str, Any]) -> Intent:
+    """Make an intent with a JSON copy of the arguments and without a key from the model."""
+    plain = {name: value for name, value in arguments.items() if name != listed.key_argument}
     try:
         form = canonical(plain)
     except NotCanonicalError as error:
@@ -56,13 +56,13 @@ def make_intent(listed: ListedTool, given: Mapping[str, Any]) -> Intent:
 
 
 def is_rehearsal(intent: Intent) -> bool:
-    """Whether the agent itself asks a trusted server for a preview."""
+    """Whether the agent itself asks a trusted server for a dry run."""
     mode, argument = dry_run_of(intent.listed)
     return mode != "none" and intent.arguments.get(argument) is True
 
 
 def dry_run_of(listed: ListedTool) -> tuple[str, str]:
-    """The contract's mode of dry run and the argument that asks for it; `none` where there is no such promise."""
+    """Return the contract's dry-run mode and its argument; `none` if there is no contract."""
     said = listed.standing.contract.get("dry_run")
     if not isinstance(said, Mapping):
         return "none", ""

@@ -1,6 +1,6 @@
-"""Sends idempotency keys as HTTP headers, for which the SDK's client has no option per call.
+"""Sends idempotency keys as HTTP headers, because the SDK's client has no header option per call.
 
-The header says again what `_meta` says: it is read off the request that goes out, so that the two always agree.
+The header is copied from `_meta` of the outgoing request, so both always agree.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TIMEOUT = httpx2.Timeout(30.0, read=300.0)
 
 
 async def mirror_key(request: httpx2.Request) -> None:
-    """A request hook for `httpx2.AsyncClient`: the key of a tool call becomes its `Idempotency-Key` header."""
+    """Request hook for `httpx2.AsyncClient`: copy the key of a tool call to its `Idempotency-Key` header."""
     if request.method != "POST" or _NEEDLE not in request.content:
         return
     key = _key_in(request.content)
@@ -33,21 +33,21 @@ async def mirror_key(request: httpx2.Request) -> None:
 
 
 def govern_http(http: httpx2.AsyncClient) -> httpx2.AsyncClient:
-    """The same HTTP client: it sends keys as headers too, and its challenges are reported as what they are."""
+    """Make the HTTP client send keys as headers and report challenges, and return it."""
     http.event_hooks["request"].append(mirror_key)
     return hook_into(http)
 
 
 @asynccontextmanager
 async def keyed_http(url: str) -> AsyncIterator[Any]:
-    """The SDK's transport to this address, with keys in headers too."""
+    """Open the SDK's transport to this URL, with keys in headers."""
     async with govern_http(httpx2.AsyncClient(timeout=_TIMEOUT)) as http:
         async with streamable_http_client(url, http_client=http) as streams:
             yield streams
 
 
 def watched(client: AbstractAsyncContextManager[ConnectedClient]) -> AbstractAsyncContextManager[ConnectedClient]:
-    """The client that a caller made, with our hooks on its HTTP client before it connects."""
+    """Return the caller's client with the hooks installed before it connects."""
     if type(client) is Client and isinstance(client.server, str):
         return replace(client, server=keyed_http(client.server))
     watch_http(client)

@@ -1,6 +1,6 @@
-"""How do tools, calls and results look in the message formats of Anthropic's and OpenAI's APIs?
+"""Converts tools, calls and results to the message formats of Anthropic's and OpenAI's APIs.
 
-Plain data in and out; neither vendor's package is needed. Models take only letters, digits, `_` and `-` in names.
+Plain data in and out; neither vendor's package is needed. Models accept only letters, digits, `_` and `-` in names.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _LONGEST = 64
 
 
 class Calls(Protocol):
-    """Whatever calls a tool: a GovernedClient."""
+    """The interface for calling a tool, such as GovernedClient."""
 
     async def call_tool(self, name: str, arguments: Mapping[str, Any] | None = None) -> types.CallToolResult: ...
 
 
 def safe_names(tools: Iterable[types.Tool]) -> dict[str, str]:
-    """Names as a model may use them, with the tool each stands for; raises ValueError where two become one."""
+    """Return names that models accept, each with its tool; raise ValueError if two become the same."""
     names: dict[str, str] = {}
     for tool in tools:
         safe = _safe(tool.name)
@@ -37,7 +37,7 @@ def safe_names(tools: Iterable[types.Tool]) -> dict[str, str]:
 
 
 def anthropic_tools(tools: Iterable[types.Tool]) -> list[dict[str, Any]]:
-    """The `tools` of a request to the Messages API."""
+    """Return the `tools` of a Messages API request."""
     return [
         {"name": _safe(tool.name), "description": tool.description or "", "input_schema": tool.input_schema}
         for tool in tools
@@ -45,7 +45,7 @@ def anthropic_tools(tools: Iterable[types.Tool]) -> list[dict[str, Any]]:
 
 
 def openai_tools(tools: Iterable[types.Tool]) -> list[dict[str, Any]]:
-    """The `tools` of a request to the Chat Completions API."""
+    """Return the `tools` of a Chat Completions request."""
     return [
         {
             "type": "function",
@@ -60,46 +60,46 @@ def openai_tools(tools: Iterable[types.Tool]) -> list[dict[str, Any]]:
 
 
 def anthropic_result(tool_use_id: str, result: types.CallToolResult) -> dict[str, Any]:
-    """One `tool_result` block."""
+    """Return one `tool_result` block."""
     content = [{"type": "text", "text": model_text(result)}]
     said: dict[str, Any] = {"type": "tool_result", "tool_use_id": tool_use_id, "content": content}
     return {**said, "is_error": True} if result.is_error else said
 
 
 def openai_result(tool_call_id: str, result: types.CallToolResult) -> dict[str, Any]:
-    """One message of the role `tool`."""
+    """Return one message with role `tool`."""
     return {"role": "tool", "tool_call_id": tool_call_id, "content": model_text(result)}
 
 
 async def answer_anthropic(
     client: Calls, content: Iterable[Mapping[str, Any]], names: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """The `tool_result` blocks for every `tool_use` block of a message, one call after the other."""
+    """Return the `tool_result` blocks for every `tool_use` block of a message, called one after the other."""
     return [
-        anthropic_result(block["id"], await _told(client, names.get(block["name"], block["name"]), block["input"]))
+        anthropic_result(block["id"], await _call_tool(client, names.get(block["name"], block["name"]), block["input"]))
         for block in content
         if block.get("type") == "tool_use"
     ]
 
 
 async def answer_openai(client: Calls, message: Mapping[str, Any], names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The `tool` messages for every call of an assistant's message, one call after the other."""
+    """Return the `tool` messages for every call of an assistant message, called one after the other."""
     return [
-        openai_result(call["id"], await _called(client, call["function"], names))
+        openai_result(call["id"], await _call_function(client, call["function"], names))
         for call in message.get("tool_calls") or ()
     ]
 
 
-async def _called(client: Calls, function: Mapping[str, Any], names: Mapping[str, str]) -> types.CallToolResult:
+async def _call_function(client: Calls, function: Mapping[str, Any], names: Mapping[str, str]) -> types.CallToolResult:
     try:
         arguments = json.loads(function.get("arguments") or "{}")
     except (ValueError, RecursionError):
         return _refused("validate.malformed", "The arguments are not JSON.")
-    return await _told(client, names.get(function["name"], function["name"]), arguments)
+    return await _call_tool(client, names.get(function["name"], function["name"]), arguments)
 
 
-async def _told(client: Calls, name: str, arguments: Any) -> types.CallToolResult:
-    """The result. Every call of a message must have one, and a server's own words in an error may be anything."""
+async def _call_tool(client: Calls, name: str, arguments: Any) -> types.CallToolResult:
+    """Return the result. Every call needs one, and error text of the server is withheld because it can be anything."""
     try:
         return await client.call_tool(name, arguments)
     except MCPError:

@@ -1,4 +1,4 @@
-"""By which rules does a client act, as its caller configured them?"""
+"""Options of a governed client."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from assent.contract.tiers import Tier
 
 @dataclass(frozen=True, slots=True)
 class ClientOptions:
-    """Trust, patience and limits; clock and sleep come in as values. Times are in seconds."""
+    """Trust, timeouts and limits. Times are in seconds; clock and sleep can be replaced."""
 
     trusted: bool = False
     tiers: Mapping[str, Tier | str] = field(default_factory=dict)
-    """Tiers of tools by name, where the caller knows better than the server and inference."""
+    """Tiers of tools by name; they override the server and the inference."""
     keys_by_header: bool = False
-    """Whether the server is known to take `Idempotency-Key` by HTTP header for tools that say nothing of keys."""
+    """Whether the server accepts an `Idempotency-Key` HTTP header for tools that do not mention keys."""
     timeout: float = 60.0
-    """How long one attempt may take; the time in which a person thinks does not count."""
+    """Timeout of one attempt; the time a person takes to answer does not count."""
     attempts: int = 3
     question_patience: float = 300.0
-    """How long a person may take; no answer is no."""
+    """Timeout of a question to a person; no answer means no."""
     approval_patience: float = 300.0
     approval_interval: float = 2.0
     declined_for: float = 900.0
     fresh_for: float = 300.0
-    """How long a listing is believed before it is fetched again."""
+    """Maximum age of a tool listing before it is fetched again."""
     now: Callable[[], float] = time.time
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
 

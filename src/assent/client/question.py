@@ -1,4 +1,4 @@
-"""What is a person at the client asked, and what can they say?"""
+"""Questions to the person at the client, and their answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Action = Literal["accept", "decline", "cancel"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question. `words` are the server's own, where the server asks; `schema` says what it wants."""
+    """One question. `words` is the server's text if the server asks; `schema` is the form it wants filled."""
 
     server: str
     tool: str
@@ -33,7 +33,7 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The whole question. Everything foreign is escaped and stands on lines of its own."""
+        """The whole question as text. Text from the server is escaped and on lines of its own."""
         lines = [self._headline(), f"On the server {visible(self.server)}"]
         lines += [f"Asked because {visible(self.why)}."] if self.why else []
         lines += [f"Price: {visible(self.price)}"] if self.price else []
@@ -43,7 +43,7 @@ class Question:
         if self.preview is not None:
             lines += _section("Preview, as the server reported it", argument_lines(self.preview))
         if self.words is not None:
-            lines += _section("The server's own words, not checked by anybody", _words(self.words))
+            lines += _section("The server's own words, not checked", _words(self.words))
         if self.schema:
             lines += _section("It wants to be told", [visible(str(name)) for name in self.schema])
         lines += [f"Warning: {warning}" for warning in argument_warnings(dict(self.arguments))]
@@ -58,7 +58,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the person said; `content` fills a form, `remember` lets the same be done without asking for a while.
+    """The person's answer; `content` fills a form, `remember` allows the same calls without a question for a while.
 
     Public as `assent.client.Answer`; the pipeline's `Answer` is how a governed call ends.
     """
@@ -72,17 +72,17 @@ Said = Answer | Action | bool | None
 Asker = Callable[[Question], Awaitable[Said] | Said]
 
 
-def as_answer(said: Any) -> Answer:
-    """An asker's reply; whatever is not clearly a yes or a no closes the question without an answer."""
-    if isinstance(said, Answer):
-        return said if said.action in ("accept", "decline") else Answer("cancel")
-    if isinstance(said, bool):
-        return Answer("accept" if said else "decline")
-    return Answer(said) if said in ("accept", "decline") else Answer("cancel")
+def as_answer(reply: Any) -> Answer:
+    """Convert an asker's reply; anything but a clear yes or no closes the question without an answer."""
+    if isinstance(reply, Answer):
+        return reply if reply.action in ("accept", "decline") else Answer("cancel")
+    if isinstance(reply, bool):
+        return Answer("accept" if reply else "decline")
+    return Answer(reply) if reply in ("accept", "decline") else Answer("cancel")
 
 
 def quoted_title(title: str) -> str:
-    """A title in quotes that it cannot close: it is the server's, and what follows it is not."""
+    """Return the server's title in quotes that it cannot close."""
     shown = " ".join(word for word in title.split(" ") if word)
     shown = shown if len(shown) <= _LONGEST_TITLE else shown[: _LONGEST_TITLE - 1] + "…"
     return '"' + visible(shown).replace('"', '\\"') + '"'

@@ -1,7 +1,7 @@
-"""What did a person allow for a while, and what did they refuse?
+"""Remembered approvals and refusals of a person.
 
-A remembered yes names arguments and ends by itself. It holds for the definition it was given for, and never for a
-name alone.
+A remembered yes names arguments and expires. It applies to the tool definition that the person saw, never to a name
+alone.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Anything:
 
 @dataclass(frozen=True, slots=True)
 class Remember:
-    """A yes for later: every argument of the call must be named here and fit. A plain value must be equal."""
+    """A yes for later calls: each argument must be named here and match. A plain value must be equal."""
 
     arguments: Mapping[str, Any]
     seconds: float
@@ -54,7 +54,7 @@ class Remember:
 
     def covers(self, arguments: Mapping[str, Any]) -> bool:
         return set(arguments) <= set(self.arguments) and all(
-            name in arguments and _holds(constraint, arguments[name])
+            name in arguments and _matches(constraint, arguments[name])
             for name, constraint in self.arguments.items()
             if not isinstance(constraint, Anything)
         )
@@ -62,18 +62,18 @@ class Remember:
 
 @dataclass(frozen=True, slots=True)
 class PriceAndPreview:
-    """What the server said would come of a call: the person agreed to that too."""
+    """The price and preview that the person agreed to."""
 
     price: str | None = None
     preview: Any = None
 
     def covers(self, now: PriceAndPreview) -> bool:
-        """Whether it costs no more, in the same money, and does the same."""
+        """Whether the new price is not higher, in the same currency, and the preview is the same."""
         return at_most(now.price, self.price) and _same(self.preview, now.preview)
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _StoredApproval:
     tool: str
     definition: str
     remember: Remember
@@ -83,22 +83,22 @@ class _Given:
 
 
 class RememberedApprovals:
-    """What was allowed, and what was declined, until it ends."""
+    """Approvals and refusals until they expire."""
 
     def __init__(self, declined_for: float) -> None:
         self._declined_for = declined_for
-        self._given: list[_Given] = []
+        self._given: list[_StoredApproval] = []
         self._latest = float("-inf")
         self._declined: dict[str, float] = {}
 
     def allow(self, tool: str, definition: str, remember: Remember, shown: PriceAndPreview, now: float) -> None:
         self._given = [given for given in self._given if given.until > now][-_MOST:]
-        self._given.append(_Given(tool, definition, remember, shown, now, now + remember.seconds))
+        self._given.append(_StoredApproval(tool, definition, remember, shown, now, now + remember.seconds))
 
     def allowed(
         self, tool: str, definition: str, arguments: Mapping[str, Any], shown: PriceAndPreview, now: float
     ) -> bool:
-        # A clock that was set back must not make a yes last longer.
+        # A clock that is set back must not extend an approval.
         self._latest, before = now, self._latest
         if now < before:
             self.forget()
@@ -123,18 +123,18 @@ class RememberedApprovals:
         return now < self._declined.get(action, now)
 
     def forget(self) -> None:
-        """Nothing is allowed any more; what was declined stays so."""
+        """End all approvals; refusals stay."""
         self._given.clear()
 
 
-def _holds(constraint: Any, value: Any) -> bool:
+def _matches(constraint: Any, value: Any) -> bool:
     if isinstance(constraint, OneOf | AtMost | Anything):
         return constraint.holds(value)
     return _same(constraint, value)
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON: true is not 1."""
+    """Whether two values are equal as JSON, so that true is not 1."""
     try:
         return canonical(one) == canonical(other)
     except NotCanonicalError:

@@ -19,62 +19,62 @@ from assent.core.outcome import PROBLEM
 PENDING = "confirm.approval_pending"
 _LONGEST_DELAY = 30.0
 _NO_SESSION = ("Session terminated", "Session not found", "Not Found: Session has been terminated")
-"""How a 404 reads: the server began anew, and took nothing of a request that names the session before."""
+"""Texts of a 404: the server restarted and did not process a request of the old session."""
 _CUT = (OSError, httpx2.HTTPError, anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream)
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """An attempt without an answer. `sent` is True where the server may have acted all the same."""
+    """An attempt without an answer. `sent` is True if the server may still have acted."""
 
     why: str
     sent: bool = True
-    cut: bool = False
+    connection_lost: bool = False
 
 
 def failure_of(error: Exception) -> Failed | None:
-    """The failed attempt that an exception means; None for an answer that is an error."""
+    """Return the failed attempt for an exception; None if the server answered with an error."""
     if isinstance(error, Unreached):
         return Failed("the server could not be reached", sent=False)
     if isinstance(error, TimeoutError):
-        return Failed("no answer came in time", cut=True)
+        return Failed("no answer came in time", connection_lost=True)
     if isinstance(error, MCPError):
         return _protocol_failure(error.code, error.message)
-    return Failed("the connection broke", cut=True) if isinstance(error, _CUT) else None
+    return Failed("the connection broke", connection_lost=True) if isinstance(error, _CUT) else None
 
 
 def _protocol_failure(code: int, message: str) -> Failed | None:
     if code == types.CONNECTION_CLOSED:
-        return Failed("the connection broke", cut=True)
+        return Failed("the connection broke", connection_lost=True)
     if code == types.REQUEST_TIMEOUT:
-        return Failed("no answer came in time", cut=True)
+        return Failed("no answer came in time", connection_lost=True)
     if code == types.INVALID_REQUEST:
-        # What the SDK also says of an answer that is none, such as a proxy's page.
-        return Failed("the session is over", sent=message not in _NO_SESSION, cut=True)
-    # An HTTP 5xx and an unexpected exception in the server look alike from here.
+        # The SDK uses the same text for an invalid answer, such as a proxy's page.
+        return Failed("the session is over", sent=message not in _NO_SESSION, connection_lost=True)
+    # An HTTP 5xx and an exception inside the server cannot be told apart here.
     return Failed("the server failed") if code == types.INTERNAL_ERROR else None
 
 
 def may_repeat(standing: ToolPolicy, *, keyed: bool) -> bool:
-    """Whether a call whose fate is unknown may be made again."""
+    """Whether a call with an unknown end may be repeated."""
     if standing.tier is Tier.DESTRUCTIVE:
         return False
     if standing.tier is Tier.READ or keyed:
         return True
     if standing.tier in (Tier.EXTERNAL_SPEND, Tier.SHARE_EXPORT):
-        # Their hint means: with the same key. Only a contract can say that repeating is harmless by itself.
+        # An idempotent hint assumes the same key. Only a contract can say that repeating is harmless without one.
         return standing.source == "contract" and standing.idempotent
     return standing.idempotent
 
 
 def problem_of(result: types.CallToolResult) -> Mapping[str, Any]:
-    """The problem details in an error result; empty where there are none."""
+    """Return the problem details of an error result, or an empty mapping."""
     said = result.structured_content
     return said if result.is_error and isinstance(said, Mapping) else {}
 
 
 def with_problem(result: types.CallToolResult) -> types.CallToolResult:
-    """An error result with its problem as structured content, where the server put it into `_meta`."""
+    """Return an error result with its problem as structured content, if the server put it into `_meta`."""
     problem = (result.meta or {}).get(PROBLEM)
     if not result.is_error or result.structured_content is not None or not isinstance(problem, Mapping):
         return result
@@ -82,7 +82,7 @@ def with_problem(result: types.CallToolResult) -> types.CallToolResult:
 
 
 def is_passing(problem: Mapping[str, Any]) -> bool:
-    """Whether a problem is the server's own and said to pass; a call with our key that still runs is one too."""
+    """Whether the server says that the problem is temporary, or a call with our key still runs."""
     status = problem.get("status")
     if problem.get("retryable") is not True or not isinstance(status, int):
         return False
@@ -90,7 +90,7 @@ def is_passing(problem: Mapping[str, Any]) -> bool:
 
 
 def delay(attempt: int, problem: Mapping[str, Any]) -> float:
-    """Seconds to wait before the next attempt."""
+    """Return the seconds to wait before the next attempt."""
     said = problem.get("retry_after_ms")
     if isinstance(said, int | float) and not isinstance(said, bool) and said >= 0:
         return float(min(said / 1000, _LONGEST_DELAY))

@@ -1,4 +1,4 @@
-"""Which part of a result is for the caller alone, and what may the model see of it?"""
+"""Redacts secrets in results, so that the caller gets them and the model does not."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _NAMES = re.compile(
 _SHARED_NAMES = re.compile(rf"{_NAMES.pattern}|token|^key$|signature|otp|bearer|cookie|access[ _-]?code", re.I)
 _LINKS = re.compile(r"ur[il]$|link|href|download", re.I)
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://\S", re.I)
-# What is a credential by its looks, whatever the field is called.
-_LOOKS = re.compile(
+# Values that look like a credential, whatever the field is called.
+_CREDENTIAL_PATTERNS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY|\beyJ[\w-]{8,}\.[\w-]+\.|\bAKIA[0-9A-Z]{12}|\bxox[a-z]-|"
     r"\b(sk|rk|ghp|gho|ghs|glpat|github_pat|npm|pypi)[_-][A-Za-z0-9_-]{12,}|\bBearer \S{8}"
 )
 _TELLING, _TELLING_ALONE = 6, 10
-"""So long is a text that is looked for elsewhere in the result, and in later ones; shorter ones are found by chance."""
+"""Minimum length of a secret that is searched in other texts and later results; shorter ones match by chance."""
 _MOST_TOLD = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A whole result with its secrets, for the caller's eyes; its `repr` shows none of it."""
+    """A whole result with its secrets for the caller; its `repr` shows none of them."""
 
     tool: str
     arguments: Mapping[str, Any] = field(repr=False)
@@ -46,90 +46,95 @@ class Delivery:
 
 
 class SecretRedactor:
-    """The secrets that were delivered: a later result that repeats one does not show it to the model either."""
+    """Removes secrets, including those delivered before that a later result repeats."""
 
     def __init__(self) -> None:
         self._secrets: dict[str, None] = {}
 
     def redact(self, result: types.CallToolResult, standing: ToolPolicy) -> types.CallToolResult:
-        """What the model may see; the result itself where there is nothing to hide."""
+        """Return what the model may see; the same result if there is nothing to hide."""
         shown = redact(result, standing, self._learn)
-        return self._blotted(shown) if self._secrets else shown
+        return self._without_known_secrets(shown) if self._secrets else shown
 
     def _learn(self, secrets: set[str]) -> None:
         self._secrets.update(dict.fromkeys(text for text in secrets if len(text) >= _TELLING_ALONE))
         for oldest in list(self._secrets)[:-_MOST_TOLD]:
             del self._secrets[oldest]
 
-    def _blotted(self, result: types.CallToolResult) -> types.CallToolResult:
+    def _without_known_secrets(self, result: types.CallToolResult) -> types.CallToolResult:
         said = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         if not any(secret in text for text in _texts(said) for secret in self._secrets):
             return result
-        _blot(said, sorted(self._secrets, key=len, reverse=True))
+        _remove_secrets(said, sorted(self._secrets, key=len, reverse=True))
         return types.CallToolResult.model_validate(said)
 
 
 def redact(
     result: types.CallToolResult, standing: ToolPolicy, learn: Callable[[set[str]], None] = lambda _: None
 ) -> types.CallToolResult:
-    """What the model may see of one result; `learn` is told what was taken out.
+    """Return what the model may see of one result; `learn` receives the removed secrets.
 
-    Which fields are secret is not published. So where something is shared or a contract holds secrets, doubt withholds;
-    elsewhere, and of an error, which must be readable, only what looks like a secret is taken out.
+    Servers do not publish which fields are secret. So a result that shares something, or comes under a contract with
+    secrets, is withheld in doubt. In other results and in errors only what looks like a secret is removed.
     """
     if standing.tier is Tier.READ and not standing.contract.get("secrets"):
         return result
     shares = _shares(standing) and not result.is_error
     shown = copy.deepcopy(result.structured_content)
     if not isinstance(shown, dict | list):
-        return _withheld(result) if shares or _tells(result) else result
+        return _withhold(result) if shares or _has_content(result) else result
     secrets = set(_redact(shown, shares, secret_place=False)) if _may_reveal(standing) else set()
     if not secrets:
-        return _withheld(result) if _in_doubt(result, standing) else _retold(result, shown) if shares else result
+        return (
+            _withhold(result) if _in_doubt(result, standing) else _with_structured(result, shown) if shares else result
+        )
     learn(secrets)
-    _blot(shown, sorted((text for text in secrets if len(text) >= _TELLING), key=len, reverse=True))
-    return _retold(result, shown)
+    _remove_secrets(shown, sorted((text for text in secrets if len(text) >= _TELLING), key=len, reverse=True))
+    return _with_structured(result, shown)
 
 
 def _shares(standing: ToolPolicy) -> bool:
-    """Whether results of this tool may reveal something that is shown once."""
+    """Whether results of this tool may contain something that is shown once."""
     return standing.tier is Tier.SHARE_EXPORT or standing.contract.get("secrets") is True
 
 
 def _may_reveal(standing: ToolPolicy) -> bool:
-    """A trusted contract that says there are no secrets is believed, unless the tool is there to share."""
+    """Whether it may reveal secrets; a trusted contract without secrets is believed, unless the tool shares."""
     return _shares(standing) or not standing.contract
 
 
 def _in_doubt(result: types.CallToolResult, standing: ToolPolicy) -> bool:
-    """Whether there must be a secret in it that was not found; one delivered before was emptied by the server."""
+    """Whether a secret should be in the result but was not found; the server empties one delivered before."""
     if result.is_error or ALREADY_DELIVERED in (result.meta or {}):
         return False
     return standing.contract.get("secrets") is True
 
 
-def _tells(result: types.CallToolResult) -> bool:
-    return any(isinstance(block, types.TextContent) and bool(_LOOKS.search(block.text)) for block in result.content)
+def _has_content(result: types.CallToolResult) -> bool:
+    return any(
+        isinstance(block, types.TextContent) and bool(_CREDENTIAL_PATTERNS.search(block.text))
+        for block in result.content
+    )
 
 
-def _retold(result: types.CallToolResult, shown: Any) -> types.CallToolResult:
-    return _rebuilt(result, orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode(), shown)
+def _with_structured(result: types.CallToolResult, shown: Any) -> types.CallToolResult:
+    return _rebuild(result, orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode(), shown)
 
 
-def _withheld(result: types.CallToolResult) -> types.CallToolResult:
-    return _rebuilt(result, WITHHELD, None)
+def _withhold(result: types.CallToolResult) -> types.CallToolResult:
+    return _rebuild(result, WITHHELD, None)
 
 
-def _rebuilt(result: types.CallToolResult, text: str, structured: Any) -> types.CallToolResult:
-    """Nothing of the original but what is named: other blocks and `_meta` may repeat the secret."""
+def _rebuild(result: types.CallToolResult, text: str, structured: Any) -> types.CallToolResult:
+    """Build a new result from the named parts only, because other blocks and `_meta` may repeat the secret."""
     block = types.TextContent(type="text", text=text)
     return types.CallToolResult(content=[block], structured_content=structured, is_error=result.is_error)
 
 
 def _redact(node: Any, shares: bool, *, secret_place: bool) -> Iterator[str]:
-    """Replace every secret below a node; what they were."""
+    """Replace every secret below a node and yield the removed values."""
     for key, value in _items(node):
-        secret = secret_place or _is_named_so(key, shares)
+        secret = secret_place or _has_secret_name(key, shares)
         if isinstance(value, dict | list):
             yield from _redact(value, shares, secret_place=secret)
         elif _is_secret(key, value, shares, secret):
@@ -137,28 +142,28 @@ def _redact(node: Any, shares: bool, *, secret_place: bool) -> Iterator[str]:
             yield str(value)
 
 
-def _is_named_so(key: Any, shares: bool) -> bool:
+def _has_secret_name(key: Any, shares: bool) -> bool:
     return isinstance(key, str) and bool((_SHARED_NAMES if shares else _NAMES).search(key))
 
 
 def _is_secret(key: Any, value: Any, shares: bool, named: bool) -> bool:
-    """By its place or its looks; where something is shared a link is one too, for whoever has it may follow it."""
+    """Whether place or form make it a secret; when something is shared, a link is one too."""
     if not isinstance(value, str):
         return shares and named and value is not None and not isinstance(value, bool)
     if not value:
         return False
-    return named or bool(_LOOKS.search(value)) or (shares and _is_link(key, value))
+    return named or bool(_CREDENTIAL_PATTERNS.search(value)) or (shares and _is_link(key, value))
 
 
 def _is_link(key: Any, value: str) -> bool:
     return bool(_URL.search(value)) or (isinstance(key, str) and bool(_LINKS.search(key)) and len(value) > 8)
 
 
-def _blot(node: Any, secrets: list[str]) -> None:
-    """Take the secrets out of texts that repeat them."""
+def _remove_secrets(node: Any, secrets: list[str]) -> None:
+    """Remove the secrets from texts that repeat them."""
     for key, value in _items(node):
         if isinstance(value, dict | list):
-            _blot(value, secrets)
+            _remove_secrets(value, secrets)
         elif isinstance(value, str):
             for secret in secrets:
                 value = value.replace(secret, MARK)

@@ -1,4 +1,4 @@
-"""How is a prepared call made: attempts under one key, waits for approvals, and an honest end?"""
+"""Sends a checked call: attempts with one key, waits for approvals, and reports an unknown end."""
 
 from __future__ import annotations
 
@@ -41,43 +41,45 @@ class Sender:
         self._patience = SharedTimer()
 
     async def send(self, intent: Intent) -> types.CallToolResult:
-        """The answer. Without one: a refusal that says whether anything may have happened, and the key is kept."""
+        """Return the answer. Without one, raise a refusal that says whether anything may have happened, and keep the
+        key.
+        """
         token = current.set(intent)
         self._in_flight.append(intent)
         try:
-            return await self._under_key(intent)
-        except _Settled as ended:
+            return await self._send_with_key(intent)
+        except _AnsweredWithError as ended:
             raise ended.error from None
         finally:
             self._in_flight[:] = [one for one in self._in_flight if one is not intent]
             current.reset(token)
 
     async def rehearsed(self, intent: Intent) -> types.CallToolResult:
-        """The preview that the agent itself asked for: it has no effect and needs no key."""
+        """Return the dry run that the agent asked for; it has no effect and needs no key."""
         result = await self.once(intent)
         if result is None:
             raise Refusal("rehearse.failed")
         return result
 
-    async def _under_key(self, intent: Intent) -> types.CallToolResult:
+    async def _send_with_key(self, intent: Intent) -> types.CallToolResult:
         place = intent.listed.place
         if place is None:
-            return await self._until_answered(intent, intent.arguments, None, keyed=False)
+            return await self._retry_until_answered(intent, intent.arguments, None, keyed=False)
         key = self._keys.take(intent.digest)
-        # Kept until there is an answer: whoever is cut off, cancelled or left waiting comes back with the same key.
+        # Keep the key until there is an answer, so that a retry after a cancellation or disconnect uses the same one.
         settled = False
         try:
-            result = await self._until_answered(intent, *place.put(key, intent.arguments), keyed=True)
+            result = await self._retry_until_answered(intent, *place.put(key, intent.arguments), keyed=True)
             settled = not _is_open(result)
             return result
-        except _Settled:
+        except _AnsweredWithError:
             settled = True
             raise
         finally:
             if not settled:
                 self._keys.keep(intent.digest, key)
 
-    async def _until_answered(
+    async def _retry_until_answered(
         self, intent: Intent, arguments: dict[str, Any], meta: Any, *, keyed: bool
     ) -> types.CallToolResult:
         attempt, waited, doubtful = 1, 0.0, False
@@ -100,13 +102,13 @@ class Sender:
             may = may_repeat(intent.listed.standing, keyed=keyed) or (not doubtful and isinstance(ended, Failed))
             if attempt >= self._client_options.attempts or not may:
                 return self._give_up(intent, ended, doubtful)
-            await self._again(intent, attempt, delay(attempt, problem), ended)
+            await self._wait_and_log_retry(intent, attempt, delay(attempt, problem), ended)
             attempt += 1
 
     async def _attempt_after(
         self, intent: Intent, arguments: dict[str, Any], meta: Any, *, doubtful: bool
     ) -> types.CallToolResult | Failed:
-        """One attempt. A challenge says that this one started nothing; it says nothing of the attempts before."""
+        """Make one attempt. A challenge means that this attempt started nothing; earlier attempts may have."""
         try:
             return await self.attempt(intent, arguments, meta)
         except Challenged as challenged:
@@ -116,13 +118,15 @@ class Sender:
             raise
 
     def _may_wait(self, intent: Intent, keyed: bool) -> bool:
-        """Whether calling again is only asking again: as a trusted contract promises, or because repeating is safe."""
+        """Whether calling again only polls: a trusted contract says so, or repeating is safe."""
         return bool(intent.listed.standing.contract) or may_repeat(intent.listed.standing, keyed=keyed)
 
     def _interval(self, waited: float) -> float:
         return min(max(self._client_options.approval_interval, waited / 4), _LONGEST_INTERVAL)
 
-    async def _again(self, intent: Intent, attempt: int, seconds: float, ended: Failed | types.CallToolResult) -> None:
+    async def _wait_and_log_retry(
+        self, intent: Intent, attempt: int, seconds: float, ended: Failed | types.CallToolResult
+    ) -> None:
         why = ended.why if isinstance(ended, Failed) else "the server said that the problem passes"
         self._journal.note("retried", intent.name, attempt=attempt + 1, why=why, seconds=seconds)
         await self._client_options.sleep(seconds)
@@ -137,15 +141,15 @@ class Sender:
         raise Refusal("execute.in_doubt", f"The call was sent and {ended.why}; whether it took effect is not known.")
 
     async def once(self, intent: Intent) -> types.CallToolResult | None:
-        """One attempt without a key, for what has no effect; None where there is no answer."""
+        """Make one attempt without a key, for calls without effect; None if there is no answer."""
         try:
             ended = await self.attempt(intent, intent.arguments, None)
-        except _Settled:
+        except _AnsweredWithError:
             return None
         return None if isinstance(ended, Failed) else ended
 
     async def attempt(self, intent: Intent, arguments: dict[str, Any], meta: Any) -> types.CallToolResult | Failed:
-        """One attempt, in bounded time; raises Challenged where the server refused the credentials."""
+        """Make one attempt with a timeout; raise Challenged if the server refused the credentials."""
         client = None
         try:
             before = self._connection.opened
@@ -157,8 +161,8 @@ class Sender:
         except Exception as error:
             failed = failure_of(error)
             if failed is None:
-                raise _ending(error) from error
-            if failed.cut and client is not None:
+                raise _as_refusal(error) from error
+            if failed.connection_lost and client is not None:
                 self._connection.broken(client)
             self._journal.note("failed", intent.name, why=failed.why, sent=failed.sent)
             return failed
@@ -166,22 +170,22 @@ class Sender:
             intent.timer = None
 
 
-class _Settled(Exception):
-    """The server answered, and the answer is an error: the key has done its work."""
+class _AnsweredWithError(Exception):
+    """The server answered with an error, so the key is settled."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
         self.error = error
 
 
-def _ending(error: Exception) -> Exception:
-    """What an error that is an answer means to the agent."""
+def _as_refusal(error: Exception) -> Exception:
+    """Return the exception for the agent when the answer is an error."""
     if isinstance(error, MCPError):
         if error.code == types.INVALID_PARAMS:
-            return _Settled(Refusal("validate.arguments_invalid", "The server did not accept this call."))
-        return _Settled(error)
+            return _AnsweredWithError(Refusal("validate.arguments_invalid", "The server did not accept this call."))
+        return _AnsweredWithError(error)
     if isinstance(error, ValidationError | RuntimeError):
-        return _Settled(Refusal("execute.output_invalid"))
+        return _AnsweredWithError(Refusal("execute.output_invalid"))
     return error
 
 

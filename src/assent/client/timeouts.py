@@ -1,7 +1,7 @@
-"""How long may an attempt take, at next to no cost for the many that are quick?
+"""Timeouts for many short calls with one shared timer.
 
-A timer per call is most of what governing a call would cost. Here one timer serves all of them: it is set for the
-earliest end there was, and when it goes off it is set anew for whatever runs by then.
+A timer per call would be most of the cost of a governed call. One timer serves all: it is set for the earliest
+deadline, and is set again when it fires.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from typing import Self
 
 
 class SharedTimer:
-    """Ends what takes too long, in the manner of `asyncio.timeout`."""
+    """Ends blocks that take too long, like `asyncio.timeout`."""
 
     def __init__(self) -> None:
         self._running: set[Deadline] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     def within(self, seconds: float) -> Deadline:
-        """A block that raises TimeoutError when it takes longer."""
+        """Return a block that raises TimeoutError after that many seconds."""
         return Deadline(self, asyncio.get_running_loop().time() + seconds)
 
-    def enter(self, one: Deadline) -> None:
-        self._running.add(one)
-        self.watch(one.until)
+    def enter(self, deadline: Deadline) -> None:
+        self._running.add(deadline)
+        self.watch(deadline.until)
 
-    def leave(self, one: Deadline) -> None:
-        self._running.discard(one)
+    def leave(self, deadline: Deadline) -> None:
+        self._running.discard(deadline)
 
     def watch(self, until: float | None) -> None:
-        """See to it that the timer goes off by then."""
+        """Make sure that the timer fires by then."""
         if until is None or (self._timer is not None and self._timer.when() <= until):
             return
         if self._timer is not None:
@@ -41,16 +41,22 @@ class SharedTimer:
     def _look(self) -> None:
         self._timer = None
         now = asyncio.get_running_loop().time()
-        for _, one in sorted(self._due(now), key=itemgetter(0)):  # in the order of their ends, however late we look
-            one.expire()
-        self.watch(min((one.until for one in self._running if one.until is not None), default=None))
+        for _, deadline in sorted(
+            self._due(now), key=itemgetter(0)
+        ):  # in the order of their deadlines, even when the timer fires late
+            deadline.expire()
+        self.watch(min((deadline.until for deadline in self._running if deadline.until is not None), default=None))
 
     def _due(self, now: float) -> list[tuple[float, Deadline]]:
-        return [(one.until, one) for one in self._running if one.until is not None and one.until <= now]
+        return [
+            (deadline.until, deadline)
+            for deadline in self._running
+            if deadline.until is not None and deadline.until <= now
+        ]
 
 
 class Deadline:
-    """One block that may take so long."""
+    """One block with a deadline."""
 
     __slots__ = ("_cancelling", "_expired", "_patience", "_task", "until")
 
@@ -74,12 +80,12 @@ class Deadline:
         self._patience.leave(self)
         if not self._expired or self._task is None:
             return
-        # Whoever else cancelled this task meant it: then it is no time-out.
+        # If something else cancelled this task too, it is not a timeout.
         if self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
             raise TimeoutError from error
 
     def reschedule(self, until: float | None) -> None:
-        """Let it take until then; None is for as long as it likes."""
+        """Move the deadline; None removes it."""
         self.until = until
         self._patience.watch(until)
 

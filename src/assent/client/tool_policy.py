@@ -1,7 +1,7 @@
-"""What does a client hold a listed tool to, and must a person be asked before it is called?
+"""Policy of a listed tool: tier, risk, and whether a person must be asked.
 
-A trusted server is taken at its word: its contract in `_meta`, then its tier there, then its hints. What an untrusted
-server says can only raise the guard that inference puts up without it.
+For a trusted server its contract in `_meta` counts, then its tier there, then its hints. What an untrusted server says
+can only make the inferred policy stricter.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TIERS, _RISKS = frozenset(map(str, Tier)), frozenset(map(str, Risk))
 
 @dataclass(frozen=True, slots=True)
 class ToolPolicy:
-    """The tier and risk a tool is held to, whether it asks, and where that was read."""
+    """Tier and risk of a tool, whether it asks, and the source of that."""
 
     tier: Tier
     risk: Risk
@@ -35,7 +35,7 @@ class ToolPolicy:
     open_world: bool
     idempotent: bool = False
     contract: Mapping[str, Any] = field(default_factory=dict)
-    """The published contract of a trusted server; empty where there is none or it is not believed."""
+    """The published contract of a trusted server; empty if there is none or it is invalid."""
 
     @property
     def forbidden(self) -> bool:
@@ -52,14 +52,14 @@ def needs_confirmation(tool: types.Tool | Mapping[str, Any], *, trusted: bool = 
 
 
 def policy_of(tool: types.Tool | Mapping[str, Any], *, trusted: bool) -> ToolPolicy:
-    """What a tool is held to, by its own definition."""
+    """Return the policy of a tool from its own definition."""
     definition = as_definition(tool)
     inference, claims, meta = classify(definition), read_claims(definition), _meta(definition)
-    return _believed(inference, claims, meta) if trusted else _guarded(inference, claims, meta)
+    return _policy_if_trusted(inference, claims, meta) if trusted else _policy_if_untrusted(inference, claims, meta)
 
 
 def as_definition(tool: types.Tool | Mapping[str, Any]) -> dict[str, Any]:
-    """The definition in wire form."""
+    """Return the definition in wire form."""
     if isinstance(tool, types.Tool):
         return tool.model_dump(mode="json", by_alias=True, exclude_none=True)
     if isinstance(tool, Mapping):
@@ -68,14 +68,14 @@ def as_definition(tool: types.Tool | Mapping[str, Any]) -> dict[str, Any]:
 
 
 def declared_as(tier: Tier | str, tool: types.Tool | Mapping[str, Any]) -> ToolPolicy:
-    """What a tool is held to where the caller's own configuration says its tier."""
+    """Return the policy of a tool whose tier the caller configured."""
     tier = Tier(tier)
     claims = read_claims(as_definition(tool))
     return ToolPolicy(tier, DEFAULT_RISK[tier], tier in ASKED, "caller", claims.effective("open_world"))
 
 
-def _believed(inference: Inference, claims: Claims, meta: Mapping[str, Any]) -> ToolPolicy:
-    contract, open_world = _contract(meta), _reach(claims, inference)
+def _policy_if_trusted(inference: Inference, claims: Claims, meta: Mapping[str, Any]) -> ToolPolicy:
+    contract, open_world = _contract(meta), _open_world(claims, inference)
     if contract is not None:
         tier = Tier(contract["tier"])
         risk = _risk(contract.get("risk")) or DEFAULT_RISK[tier]
@@ -84,31 +84,36 @@ def _believed(inference: Inference, claims: Claims, meta: Mapping[str, Any]) -> 
     named = _tier(meta.get(TIER_KEY))
     if named is not None:
         return ToolPolicy(named, DEFAULT_RISK[named], named in ASKED, "tier", open_world, bool(claims.idempotent))
-    hinted = _hinted(claims, inference)
+    hinted = _tier_from_hints(claims, inference)
     if hinted is not None:
         return ToolPolicy(hinted, DEFAULT_RISK[hinted], hinted in ASKED, "hints", open_world, bool(claims.idempotent))
-    return _inferred(inference, open_world, bool(claims.idempotent))
+    return _policy_from_inference(inference, open_world, bool(claims.idempotent))
 
 
-def _guarded(inference: Inference, claims: Claims, meta: Mapping[str, Any]) -> ToolPolicy:
-    """Inference, raised by whatever the definition admits."""
-    base = _inferred(inference, inference.open_world or claims.open_world is True, False)
+def _policy_if_untrusted(inference: Inference, claims: Claims, meta: Mapping[str, Any]) -> ToolPolicy:
+    """Return the inferred policy, made stricter by what the definition admits."""
+    base = _policy_from_inference(inference, inference.open_world or claims.open_world is True, False)
     contract = _contract(meta)
-    admitted = [base.tier, _hinted(claims, inference), _tier(meta.get(TIER_KEY)), _tier((contract or {}).get("tier"))]
+    admitted = [
+        base.tier,
+        _tier_from_hints(claims, inference),
+        _tier(meta.get(TIER_KEY)),
+        _tier((contract or {}).get("tier")),
+    ]
     tier = max((one for one in admitted if one is not None), key=_GRAVITY.index)
-    said = _risk((contract or {}).get("risk")) or Risk.LOW
-    risk = max(base.risk, said, DEFAULT_RISK[tier], key=lambda one: one.number)
+    value = _risk((contract or {}).get("risk")) or Risk.LOW
+    risk = max(base.risk, value, DEFAULT_RISK[tier], key=lambda one: one.number)
     asks = base.asks or tier in ASKED or (contract is not None and _contract_asks(contract, risk))
     return ToolPolicy(tier, risk, asks, "inference" if tier is base.tier else "hints", base.open_world)
 
 
-def _inferred(inference: Inference, open_world: bool, idempotent: bool) -> ToolPolicy:
+def _policy_from_inference(inference: Inference, open_world: bool, idempotent: bool) -> ToolPolicy:
     tier, risk = judge(inference, Claims(), trusted=False)
     asks = tier in ASKED or risk.number >= Risk.HIGH.number
     return ToolPolicy(tier, risk, asks, "inference", open_world, idempotent)
 
 
-def _hinted(claims: Claims, inference: Inference) -> Tier | None:
+def _tier_from_hints(claims: Claims, inference: Inference) -> Tier | None:
     """The tier that hints amount to: seed 000's table read backwards; None where they say nothing of effects.
 
     A mutation that says it is not destructive but reaches outside spends where repeating is said to be safe, and
@@ -128,7 +133,7 @@ def _hinted(claims: Claims, inference: Inference) -> Tier | None:
 
 
 def _contract_asks(contract: Mapping[str, Any], risk: Risk) -> bool:
-    """Whether the contract has a person asked before every call, as `Contract.asked_by` has it."""
+    """Whether the contract requires a question before every call, as in `Contract.asked_by`."""
     by = contract.get("confirmation")
     if by not in ("none", "host", "user", "approver"):
         return risk.number >= Risk.HIGH.number or _tier(contract.get("tier")) in ASKED
@@ -139,27 +144,27 @@ def _contract_asks(contract: Mapping[str, Any], risk: Risk) -> bool:
 
 
 def _contract(meta: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    said = meta.get(CONTRACT_KEY)
-    return said if isinstance(said, Mapping) and _tier(said.get("tier")) is not None else None
+    value = meta.get(CONTRACT_KEY)
+    return value if isinstance(value, Mapping) and _tier(value.get("tier")) is not None else None
 
 
 def _part(contract: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    said = contract.get(name)
-    return said if isinstance(said, Mapping) else {}
+    value = contract.get(name)
+    return value if isinstance(value, Mapping) else {}
 
 
 def _meta(definition: Mapping[str, Any]) -> Mapping[str, Any]:
-    said = definition.get("_meta", definition.get("meta"))
-    return said if isinstance(said, Mapping) else {}
+    value = definition.get("_meta", definition.get("meta"))
+    return value if isinstance(value, Mapping) else {}
 
 
-def _tier(said: Any) -> Tier | None:
-    return Tier(said) if isinstance(said, str) and said in _TIERS else None
+def _tier(value: Any) -> Tier | None:
+    return Tier(value) if isinstance(value, str) and value in _TIERS else None
 
 
-def _risk(said: Any) -> Risk | None:
-    return Risk(said) if isinstance(said, str) and said in _RISKS else None
+def _risk(value: Any) -> Risk | None:
+    return Risk(value) if isinstance(value, str) and value in _RISKS else None
 
 
-def _reach(claims: Claims, inference: Inference) -> bool:
+def _open_world(claims: Claims, inference: Inference) -> bool:
     return inference.open_world if claims.open_world is None else claims.open_world

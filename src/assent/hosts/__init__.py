@@ -1,4 +1,4 @@
-"""What will hosts and directories make of a tool's hints?"""
+"""Effects of a tool's hints in hosts and directories."""
 
 from assent.hosts.matrix import Host, Row, hosts, matrix
 from assent.hosts.submission import submission

@@ -1,4 +1,4 @@
-"""How does the table of hosts read in the documentation?"""
+"""Table of hosts for the documentation."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ WORDS = {"runs": "runs", "may_run": "may run", "asks": "asks", "ignores": "ignor
 
 @dataclass(frozen=True, slots=True)
 class ReviewStep:
-    """One line of a host's behaviour: when it fits, what the host does, and why."""
+    """One rule of a host's behaviour: when it applies, what the host does, and why."""
 
     when: Mapping[str, tuple[bool | None, ...]]
     does: str
@@ -33,7 +33,7 @@ class ReviewStep:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A host, or a directory (which has no steps); `source` is a public page to read further, where one is known."""
+    """A host, or a directory (which has no steps); `source` is a public page about it, if known."""
 
     name: str
     title: str
@@ -48,7 +48,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One tool: its hints, what each host does, what each directory's reviewer says, and what is to be noted."""
+    """One tool: its hints, the behaviour of each host, the objections of each directory, and notes."""
 
     tool: str
     hints: Mapping[str, bool | None]
@@ -80,7 +80,7 @@ def _data() -> dict[str, Any]:
 
 @cache
 def hosts() -> tuple[Host, ...]:
-    """Every host there is an entry for."""
+    """Return every known host."""
     return tuple(_host(one) for one in _data()["hosts"])
 
 
@@ -105,7 +105,7 @@ def _host(given: Mapping[str, Any]) -> Host:
 
 
 def hints_of(tool: LintedTool) -> dict[str, bool | None]:
-    """The hints as written (None where absent, or under a name that hosts do not read), and the levers of hosts."""
+    """Return the hints as written (None if absent or under a name that hosts ignore), and host-specific settings."""
     plain = {**tool.annotations}
     for foreign in ("readOnly", "destructive", "idempotent", "openWorld"):
         plain.pop(foreign, None)
@@ -127,26 +127,26 @@ def verdicts(tool: LintedTool) -> list[tuple[Host, ReviewStep]]:
 
 
 def matrix(target: Target) -> tuple[Row, ...]:
-    """A row for every tool."""
-    said = {one.name: _by_tool(objections(target, one.name)) for one in directories()}
+    """Return one row per tool."""
+    findings = {one.name: _by_tool(objections(target, one.name)) for one in directories()}
     return tuple(
-        _row(tool, {name: found.get(tool.name, ()) for name, found in said.items()}) for tool in target.subjects
+        _row(tool, {name: found.get(tool.name, ()) for name, found in findings.items()}) for tool in target.subjects
     )
 
 
-def _row(tool: LintedTool, said: Mapping[str, Sequence[Finding]]) -> Row:
+def _row(tool: LintedTool, findings: Mapping[str, Sequence[Finding]]) -> Row:
     hints = hints_of(tool)
     return Row(
         tool.name,
         hints,
         {host.name: step for host, step in verdicts(tool)},
-        {name: tuple(found) for name, found in said.items()},
-        tuple(_notes(tool, hints)),
+        {name: tuple(found) for name, found in findings.items()},
+        tuple(_hint_notes(tool, hints)),
     )
 
 
 def objections(target: Target, directory: str) -> tuple[Finding, ...]:
-    """What the directory's own rules, and every error that any reviewer would name, find."""
+    """Return the findings of the directory's own rules and every error that any reviewer would raise."""
     return tuple(lint(Target(target.name, target.subjects, profile(directory)), least="error").findings)
 
 
@@ -157,7 +157,7 @@ def _by_tool(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     return found
 
 
-def _notes(tool: LintedTool, hints: Mapping[str, bool | None]) -> list[str]:
+def _hint_notes(tool: LintedTool, hints: Mapping[str, bool | None]) -> list[str]:
     notes = []
     if hints["read_only"] and not tool.inference.read_only and tool.confident:
         notes.append(f"readOnlyHint is probably wrong ({tool.because}): it removes the person in every host")

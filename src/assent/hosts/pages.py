@@ -1,4 +1,4 @@
-"""How is the matrix of hosts written: as text, as JSON, as a page?"""
+"""Writes the host matrix as text, JSON or HTML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STYLE = (
 
 
 def as_text(name: str, rows: Sequence[Row]) -> str:
-    """A block of lines for every tool."""
+    """Return a block of lines per tool."""
     lines: list[str] = []
     for row in rows:
         lines.append(_name(row))
@@ -48,7 +48,7 @@ def as_json(name: str, rows: Sequence[Row]) -> str:
 
 
 def as_html(name: str, rows: Sequence[Row]) -> str:
-    """A page that stands alone: one row per tool, one column per host and directory."""
+    """Return a self-contained page: one row per tool, one column per host and directory."""
     columns = [one.title for one in (*hosts(), *directories())]
     head = "".join(f"<th scope=col>{escape(title)}</th>" for title in ("Tool", *columns, "Notes"))
     body = "\n".join(_row(row) for row in rows)

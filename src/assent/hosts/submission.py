@@ -1,4 +1,4 @@
-"""What does a directory want to be handed: every hint of every tool, each with its justification?"""
+"""Writes the file that a directory asks for: every hint of every tool with its justification."""
 
 from __future__ import annotations
 
@@ -23,25 +23,29 @@ _DOES = {
 
 
 def submission(target: Target, directory: str) -> dict[str, Any]:
-    """The artefact for a directory, of the tools that its reviewer will see; raises SettingsError where a hint that it
-    wants is missing, or it objects to a tool."""
+    """Return the submission for a directory, with the tools that its reviewer sees.
+
+    Raise SettingsError if a required hint is missing or the directory objects to a tool.
+    """
     makers = {"openai": _openai, "anthropic": _anthropic}
     seen = tuple(tool for tool in target.subjects if not is_unseen(tool))
     if not seen:
-        raise SettingsError(Fault("nobody is shown any of its tools", "Hand in a server with tools for agents"))
+        raise SettingsError(
+            Fault("its contracts hide or forbid every tool", "Submit a server with at least one tool for agents")
+        )
     return makers[directory](replace(target, subjects=seen))
 
 
 def is_unseen(tool: LintedTool) -> bool:
-    """Whether nobody is shown it: its contract forbids or hides it."""
+    """Whether the contract forbids or hides the tool."""
     contract = tool.contract
     return contract is not None and (contract.risk is Risk.FORBIDDEN or contract.visibility == "hidden")
 
 
 def _openai(target: Target) -> dict[str, Any]:
-    """The part of OpenAI's submission file that is about tools."""
+    """Return the tools part of OpenAI's submission file."""
     wanted = ("read_only", "open_world", "destructive")
-    _demand(target, wanted, "openai")
+    _require_complete(target, wanted, "openai")
     return {
         "$schema": _OPENAI,
         "schema_version": 1,
@@ -50,7 +54,7 @@ def _openai(target: Target) -> dict[str, Any]:
 
 
 def _for_openai(tool: LintedTool) -> dict[str, Any]:
-    hints, said = hints_of(tool), justify(tool)
+    hints, value = hints_of(tool), justify(tool)
     return {
         "annotations": {
             "readOnlyHint": hints["read_only"],
@@ -58,26 +62,26 @@ def _for_openai(tool: LintedTool) -> dict[str, Any]:
             "destructiveHint": hints["destructive"],
         },
         "justifications": {
-            "read_only_justification": said["read_only"],
-            "open_world_justification": said["open_world"],
-            "destructive_justification": said["destructive"],
+            "read_only_justification": value["read_only"],
+            "open_world_justification": value["open_world"],
+            "destructive_justification": value["destructive"],
         },
     }
 
 
 def _anthropic(target: Target) -> dict[str, Any]:
-    """A sheet for Anthropic's form: titles, hints and why, tool by tool."""
-    _demand(target, (), "anthropic")
+    """Return a sheet for Anthropic's form: titles, hints and reasons per tool."""
+    _require_complete(target, (), "anthropic")
     tools = []
     for tool in target.subjects:
-        hints, said = hints_of(tool), justify(tool)
+        hints, value = hints_of(tool), justify(tool)
         tools.append(
             {
                 "name": tool.name,
                 "title": tool.title or tool.annotations.get("title"),
                 "description": tool.description,
                 "annotations": {wire: hints[name] for name, wire in _WIRE.items() if hints[name] is not None},
-                "justifications": {wire: said[name] for name, wire in _WIRE.items() if hints[name] is not None},
+                "justifications": {wire: value[name] for name, wire in _WIRE.items() if hints[name] is not None},
             }
         )
     return {"directory": "anthropic", "server": target.name, "tools": tools}
@@ -91,8 +95,8 @@ _WIRE = {
 }
 
 
-def _demand(target: Target, wanted: tuple[str, ...], directory: str) -> None:
-    """Nobody can justify what the directory objects to; and what it wants of every tool is named, not made up."""
+def _require_complete(target: Target, wanted: tuple[str, ...], directory: str) -> None:
+    """Raise for objections of the directory and for missing hints; nothing is made up."""
     found = {(one.tool, one.at): one for one in objections(target, directory)}
     faults = [Fault(one.message, one.fix, one.tool) for one in found.values()]
     faults += [
@@ -106,9 +110,9 @@ def _demand(target: Target, wanted: tuple[str, ...], directory: str) -> None:
 
 
 def justify(tool: LintedTool) -> dict[str, str]:
-    """A sentence for each hint, from the contract where there is one, else from what the definition shows."""
+    """Return a sentence for each hint, from the contract or else from the definition."""
     hints = hints_of(tool)
-    does = _does(tool)
+    does = _describe_effect(tool)
     return {
         "read_only": f"{does}." if not hints["read_only"] else f"{_DOES[Tier.READ]}.",
         "destructive": _destructive(tool, hints["destructive"], does),
@@ -116,45 +120,45 @@ def justify(tool: LintedTool) -> dict[str, str]:
         if hints["idempotent"]
         else "Repeating a call may have a further effect.",
         "open_world": _open_world(tool, hints["open_world"]),
-    } | _told(tool)
+    } | _justify_from_contract(tool)
 
 
-def _open_world(tool: LintedTool, said: bool | None) -> str:
-    """What a contract leaves unsaid is not said for it."""
+def _open_world(tool: LintedTool, value: bool | None) -> str:
+    """Justify openWorldHint; nothing is claimed that the contract does not say."""
     if tool.contract is not None and tool.contract.open_world is None:
-        return "Nothing rules out that it reaches others." if said else "Nothing is declared that it reaches outside."
-    if said:
+        return "It may reach others: nothing excludes it." if value else "It declares nothing that reaches outside."
+    if value:
         return "It can reach systems or people outside the account."
-    return "It works only on the caller's own account and reaches nobody outside it."
+    return "It works only on the caller's own account and reaches no one outside it."
 
 
-def _told(tool: LintedTool) -> dict[str, str]:
-    """What the contract says of the hints that it sets by itself."""
-    said = tool.contract.hints if tool.contract else None
-    if said is None or not said.because:
+def _justify_from_contract(tool: LintedTool) -> dict[str, str]:
+    """Return the contract's statements about the hints that it sets explicitly."""
+    value = tool.contract.hints if tool.contract else None
+    if value is None or not value.because:
         return {}
-    because = said.because.rstrip(".") + "."
-    return {name: because for name in ("destructive", "idempotent", "open_world") if getattr(said, name) is not None}
+    because = value.because.rstrip(".") + "."
+    return {name: because for name in ("destructive", "idempotent", "open_world") if getattr(value, name) is not None}
 
 
-def _does(tool: LintedTool) -> str:
+def _describe_effect(tool: LintedTool) -> str:
     if tool.contract is not None and tool.contract.side_effects:
         return tool.contract.side_effects[0].rstrip(".")
     if tool.tier is Tier.WRITE and (tool.contract.overwrites if tool.contract else tool.inference.overwrites):
-        return "Changes records that are there"
+        return "Changes existing records"
     if tool.tier is Tier.WRITE and tool.contract is None and tool.inference.labels.public_sink:
         return "Sends something to others"
     return _DOES[tool.tier]
 
 
 def _always_asked(tool: LintedTool) -> bool:
-    """Whether a person sees every single call, and not only those that are unclear or the first of several."""
+    """Whether a person sees every call, and not only unclear or first ones."""
     contract = tool.contract
     return contract is not None and contract.asked_by(ambiguous=False) != "none" and contract.confirmation.uses == 1
 
 
-def _destructive(tool: LintedTool, said: bool | None, does: str) -> str:
-    if said:
+def _destructive(tool: LintedTool, value: bool | None, does: str) -> str:
+    if value:
         added = does == _DOES[Tier.WRITE]
         told = f"{does}; every change is taken for one that cannot be undone." if added else f"{does}."
         return told + (" A person is asked before every call." if _always_asked(tool) else "")

@@ -1,4 +1,4 @@
-"""What does a tool probably do when nobody says?"""
+"""Inference of the effect of tools that declare no contract."""
 
 from assent.infer.classifier import classify
 from assent.infer.inference import FlowLabels as Labels

@@ -1,4 +1,4 @@
-"""What did the author declare, under whichever names?"""
+"""Annotations that the author of a tool declared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """The hints an author set; None where nothing was said."""
+    """The declared hints; None for a hint that is absent."""
 
     read_only: bool | None = None
     destructive: bool | None = None
@@ -23,7 +23,7 @@ class Declared:
 
 
 def read_annotations(definition: Mapping[str, Any]) -> Declared:
-    """Read the specification's hint names and the older ones without `Hint`."""
+    """Read the hint names of the specification, and the older names without `Hint`."""
     annotations = definition.get("annotations")
     if not isinstance(annotations, Mapping):
         return Declared()

@@ -1,4 +1,4 @@
-"""What does this tool probably do?"""
+"""Classifier: infers the effect of a tool from its definition."""
 
 import re
 from collections.abc import Mapping
@@ -10,41 +10,42 @@ from assent.infer.inference import Inference
 from assent.infer.lexicon import DEEDS, MIXED, READING
 from assent.infer.model import Weights, is_disguised, is_foreign, tell_readers, weigh
 from assent.infer.open_world import label, reaches_out
-from assent.infer.rules.damage import Damage, judge_harm
-from assent.infer.rules.read_only import judge_reading
+from assent.infer.rules.damage import Damage, find_damage
+from assent.infer.rules.read_only import judge_read_only
 from assent.infer.tier import choose_risk, choose_tier
 from assent.infer.verdict import FINAL, LOOKS, READS, SURE, UNCLEAR, WEAK, ReadOnlyVerdict
 
 _HARMLESS: Final = Damage(None, None, None)
 _SILENT: Final = Declared()
-# Parameters that say what something is turned to.
-_TURNED: Final = frozenset({"amount", "enabled", "level", "off", "on", "percent", "position", "speed", "value"})
+# Parameters with a value to set.
+_VALUE_INPUTS: Final = frozenset({"amount", "enabled", "level", "off", "on", "percent", "position", "speed", "value"})
 _DEEDS: Final = MIXED | {"session"}
-# `Report a card as lost`: somebody is told.
-_HANDED_IN = re.compile(r"\s*Reports? an? ")
-# What a rule has spared, and what tells somebody of a loss: their words are those of losses.
-_UNHARMED: Final = frozenset({"destroy", "send"})
-# So are those of what brings something back, unless it says that something else goes.
-_REGAINING: Final = frozenset({"reactivate", "reenable", "reinstate", "unarchive", "undelete", "unsuspend", "untrash"})
-_REGAINED = re.compile(
+# `Report a card as lost` tells someone, so it is not a read.
+_REPORTS_SOMETHING = re.compile(r"\s*Reports? an? ")
+# The rules already cleared these kinds. Their words resemble those of destructive tools.
+_NEVER_DESTRUCTIVE_BY_WORDS: Final = frozenset({"destroy", "send"})
+# A tool that restores something also uses such words. It counts as safe unless the text says that something else is
+# lost.
+_RESTORING: Final = frozenset({"reactivate", "reenable", "reinstate", "unarchive", "undelete", "unsuspend", "untrash"})
+_RESTORES = re.compile(
     r"\s*(?:recover|restore)s? (?:an? |the |previously )*(?:\w+ or )?"
     r"(?:soft[- ])?(?:archived|deleted|disabled|suspended|trashed)\b"
 )
-_LOST_INSTEAD = re.compile(
+_LOSES_SOMETHING_ELSE = re.compile(
     r"\b(?:delet|discard|overwrit|remov|replac|truncat|wip)(?:es|ing|s)\b|\b(?:are|gets?|is) (?:deleted|removed|shut)\b"
 )
-# Verbs of a look that nothing else is meant by.
+# Verbs that have no meaning besides reading.
 _PLAIN: Final = DEEDS["fetching"] | {"describe", "enumerate", "peek", "read"}
-_WORDED: Final = "its words are those of tools that lose something"
-# How likely a loss the words must make it to count as one.
-_LOST: Final = 0.5
-# How likely a loss keeps a tool from being taken for a read, and how unlikely a read puts any look in doubt.
-_HARMED: Final = 0.1
-_UNREAD: Final = 0.1
-# How many words a description must have for them to say that a tool only reads, or that it loses something; where no
-# verb tells a deed fewer will do, if they are sure.
+_DESTRUCTIVE_BY_WORDS: Final = "its words are those of tools that lose something"
+# Minimum probability of damage for the model to mark a tool as destructive.
+_DESTRUCTIVE_MINIMUM: Final = 0.5
+# A read-only verdict needs a probability of damage below the limit and of read-only at or above the minimum.
+_DESTRUCTIVE_LIMIT: Final = 0.1
+_READ_ONLY_MINIMUM: Final = 0.1
+# Minimum number of words before the model may decide. If no verb names an action, fewer words are enough when the model
+# is sure.
 _HEAD: Final = 300
-_ENOUGH: Final = 10
+_ENOUGH_WORDS: Final = 10
 
 
 def classify(definition: Mapping[str, Any], *, trust_annotations: bool = False) -> Inference:
@@ -55,90 +56,90 @@ def classify(definition: Mapping[str, Any], *, trust_annotations: bool = False) 
 def classify_with(
     definition: Mapping[str, Any], weights: Weights | None, *, trust_annotations: bool = False
 ) -> Inference:
-    """The same with other weights of words than those that are shipped."""
-    evidence = gather(definition)
-    verdict, harm = _weigh_in(evidence, judge_reading(evidence), weights)
+    """Classify with the given model weights instead of the shipped ones."""
+    tool = gather(definition)
+    verdict, harm = _apply_model(tool, judge_read_only(tool), weights)
     declared = read_annotations(definition) if trust_annotations else _SILENT
-    return _conclude(str(definition.get("name") or ""), evidence, verdict, harm, declared)
+    return _conclude(str(definition.get("name") or ""), tool, verdict, harm, declared)
 
 
-def _weigh_in(
-    evidence: ToolFeatures, verdict: ReadOnlyVerdict, weights: Weights | None
+def _apply_model(
+    tool: ToolFeatures, verdict: ReadOnlyVerdict, weights: Weights | None
 ) -> tuple[ReadOnlyVerdict, Damage]:
-    """Where a verdict rests on the meaning of one word, all words together may overrule it; and they find losses."""
+    """Let the word model overrule a rule that rests on one word, and let it find damage."""
     looks = verdict.level in {READS, LOOKS}
-    harm = _HARMLESS if looks else judge_harm(evidence)
-    settled = harm.destructive or _is_plain(evidence, verdict)
-    said = 0 if settled else len(evidence.text[:_HEAD].split())
-    if said < (1 if not looks and verdict.unless == WEAK and not _deed_is_told(evidence) else _ENOUGH):
+    harm = _HARMLESS if looks else find_damage(tool)
+    settled = harm.destructive or _is_plain_read(tool, verdict)
+    word_count = 0 if settled else len(tool.text[:_HEAD].split())
+    if word_count < (1 if not looks and verdict.unless == WEAK and not _has_acting_verb(tool) else _ENOUGH_WORDS):
         return verdict, harm
-    leaning = weigh(evidence, weights)
-    loses = leaning.losing >= _LOST > leaning.reading and said >= _ENOUGH
-    loses = loses and evidence.kind not in _UNHARMED and not _regains(evidence)
+    score = weigh(tool, weights)
+    loses = score.losing >= _DESTRUCTIVE_MINIMUM > score.reading and word_count >= _ENOUGH_WORDS
+    loses = loses and tool.kind not in _NEVER_DESTRUCTIVE_BY_WORDS and not _only_restores(tool)
     if looks:
-        if not loses and _is_left(evidence, verdict, leaning.reading):
+        if not loses and _stays_read_only(tool, verdict, score.reading):
             return verdict, harm
         verdict = ReadOnlyVerdict(UNCLEAR, f"{verdict.because}; yet its words are not those of tools that only read")
-        harm = judge_harm(evidence)
+        harm = find_damage(tool)
     if loses:
-        return verdict, harm if harm.destructive else harm._replace(destroys=_WORDED)
-    reads = leaning.reading >= (verdict.unless if said >= _ENOUGH else SURE) and leaning.losing < _HARMED
-    if reads and not _soothes(evidence):
-        readers = tell_readers(evidence, weights)
+        return verdict, harm if harm.destructive else harm._replace(destroys=_DESTRUCTIVE_BY_WORDS)
+    reads = (
+        score.reading >= (verdict.unless if word_count >= _ENOUGH_WORDS else SURE) and score.losing < _DESTRUCTIVE_LIMIT
+    )
+    if reads and not _words_mislead(tool):
+        readers = tell_readers(tool, weights)
         return ReadOnlyVerdict(LOOKS, f"its words are those of tools that only read: {readers}"), _HARMLESS
     return verdict, harm
 
 
-def _is_plain(evidence: ToolFeatures, verdict: ReadOnlyVerdict) -> bool:
-    """`get_boat` that gets a boat."""
-    return verdict.level == READS and evidence.confirmed and evidence.name.verb in _PLAIN
+def _is_plain_read(tool: ToolFeatures, verdict: ReadOnlyVerdict) -> bool:
+    """Whether name and description use the same plain reading verb, such as `get_boat` with "Get a boat"."""
+    return verdict.level == READS and tool.confirmed and tool.name.verb in _PLAIN
 
 
-def _regains(evidence: ToolFeatures) -> bool:
-    """`restore_user`: a deleted user comes back, and nothing else goes for it."""
-    text = evidence.text[:_HEAD].lower()
-    brings = evidence.name.verb in _REGAINING or _REGAINED.match(text) is not None
-    return brings and _LOST_INSTEAD.search(text) is None
+def _only_restores(tool: ToolFeatures) -> bool:
+    """Whether the tool brings something back, such as `restore_user`, and nothing else is lost."""
+    text = tool.text[:_HEAD].lower()
+    brings = tool.name.verb in _RESTORING or _RESTORES.match(text) is not None
+    return brings and _LOSES_SOMETHING_ELSE.search(text) is None
 
 
-def _is_left(evidence: ToolFeatures, verdict: ReadOnlyVerdict, reading: float) -> bool:
-    """Whether the words make a look likely enough a read; those of another language say little."""
-    if reading >= (_UNREAD if verdict.unless == FINAL else verdict.unless):
+def _stays_read_only(tool: ToolFeatures, verdict: ReadOnlyVerdict, reading: float) -> bool:
+    """Whether the model agrees enough with a read-only verdict; for text in another language it has little weight."""
+    if reading >= (_READ_ONLY_MINIMUM if verdict.unless == FINAL else verdict.unless):
         return True
-    return reading >= _UNREAD and is_foreign(evidence.text)
+    return reading >= _READ_ONLY_MINIMUM and is_foreign(tool.text)
 
 
-def _deed_is_told(evidence: ToolFeatures) -> bool:
-    """Whether a verb is one of acting, or what is named is given: a few words beside that do not count."""
-    told = not _DEEDS.isdisjoint({evidence.kind, *evidence.prose.kinds})
-    said = evidence.words | evidence.prose.opening | _TURNED
-    return told or not said.isdisjoint(evidence.inputs.names)
+def _has_acting_verb(tool: ToolFeatures) -> bool:
+    """Whether a verb names an action, or a parameter carries what the name says, so that few words do not count."""
+    acts = not _DEEDS.isdisjoint({tool.kind, *tool.prose.kinds})
+    named = tool.words | tool.prose.opening | _VALUE_INPUTS
+    return acts or not named.isdisjoint(tool.inputs.names)
 
 
-def _soothes(evidence: ToolFeatures) -> bool:
-    """Whether a deed is told in passing, to somebody, or in another language: then the other words are no answer."""
-    said = evidence.prose.statements
-    if _HANDED_IN.match(evidence.text):
+def _words_mislead(tool: ToolFeatures) -> bool:
+    """Whether the text mentions a side effect, tells someone, is in another language, or is disguised."""
+    statements = tool.prose.statements
+    if _REPORTS_SOMETHING.match(tool.text):
         return True
-    return "in_passing" in said or "traces" in said or is_foreign(evidence.text) or is_disguised(evidence.text)
+    return "in_passing" in statements or "traces" in statements or is_foreign(tool.text) or is_disguised(tool.text)
 
 
-def _agrees(evidence: ToolFeatures) -> bool:
-    """Whether name and description say the same."""
-    return evidence.confirmed or (evidence.kind in READING and evidence.prose.kind in READING)
+def _name_agrees_with_text(tool: ToolFeatures) -> bool:
+    """Whether name and description agree."""
+    return tool.confirmed or (tool.kind in READING and tool.prose.kind in READING)
 
 
-def _conclude(
-    name: str, evidence: ToolFeatures, verdict: ReadOnlyVerdict, harm: Damage, declared: Declared
-) -> Inference:
-    """Destructive evidence beats everything; a trusted declaration takes the place of our own conclusion."""
+def _conclude(name: str, tool: ToolFeatures, verdict: ReadOnlyVerdict, harm: Damage, declared: Declared) -> Inference:
+    """Combine the results: damage overrules read-only, and trusted annotations replace inferred values."""
     destructive = harm.destructive if declared.destructive is None else declared.destructive
     looks = verdict.level in {READS, LOOKS} if declared.read_only is None else declared.read_only
     read_only = looks and not destructive
     executes = bool(harm.executes) and not read_only
-    tier = choose_tier(evidence, read_only=read_only, destructive=destructive)
-    risk, moved = choose_risk(evidence, tier)
-    open_world = reaches_out(evidence, executes=executes) if declared.open_world is None else declared.open_world
+    tier = choose_tier(tool, read_only=read_only, destructive=destructive)
+    risk, moved = choose_risk(tool, tier)
+    open_world = reaches_out(tool, executes=executes) if declared.open_world is None else declared.open_world
     replaces = None if destructive or read_only else harm.replaces
     reasons = (verdict.because, harm.destroys, harm.executes, replaces, moved, declared.reason)
     return Inference(
@@ -149,18 +150,18 @@ def _conclude(
         destructive=destructive,
         overwrites=bool(harm.replaces) and not read_only,
         open_world=open_world,
-        labels=label(evidence, read_only=read_only, open_world=open_world, executes=executes),
-        confidence=0.99 if declared.settles else _confidence(evidence, verdict, harm),
+        labels=label(tool, read_only=read_only, open_world=open_world, executes=executes),
+        confidence=0.99 if declared.settles else _confidence(tool, verdict, harm),
         reasons=tuple(dict.fromkeys(reason for reason in reasons if reason)),
     )
 
 
-def _confidence(evidence: ToolFeatures, verdict: ReadOnlyVerdict, harm: Damage) -> float:
-    """How often a verdict reached this way was right on servers that nobody had seen, both flags together."""
+def _confidence(tool: ToolFeatures, verdict: ReadOnlyVerdict, harm: Damage) -> float:
+    """Measured share of correct verdicts of this kind on servers that were not used for tuning."""
     if verdict.level == UNCLEAR:
         return 0.3
-    if harm.destroys == _WORDED:
+    if harm.destroys == _DESTRUCTIVE_BY_WORDS:
         return 0.6
     if verdict.level == LOOKS:
         return 0.93
-    return 0.96 if _agrees(evidence) else 0.8
+    return 0.96 if _name_agrees_with_text(tool) else 0.8

@@ -1,10 +1,10 @@
-"""What do we conclude about a tool, and how is it written down?"""
+"""Result of the inference and its JSON form."""
 
 from typing import Any, NamedTuple
 
 
 class FlowLabels(NamedTuple):
-    """What flow control wants to know: private data in, untrusted content in, a way out."""
+    """Data-flow labels: reads private data, sees untrusted content, can send data out."""
 
     reads_private: bool
     sees_untrusted: bool
@@ -19,7 +19,7 @@ class FlowLabels(NamedTuple):
 
 
 class Inference(NamedTuple):
-    """The effect a tool probably has, how sure we are, and why."""
+    """Inferred effect of a tool, the confidence and the reasons."""
 
     name: str
     tier: str
@@ -33,7 +33,7 @@ class Inference(NamedTuple):
     reasons: tuple[str, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The object `assent classify` writes, its labels after what every reader needs."""
+        """Return the object that `assent classify` writes."""
         return {
             "name": self.name,
             "tier": self.tier,

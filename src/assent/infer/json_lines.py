@@ -1,4 +1,4 @@
-"""How do definitions come in, one per line or as one document, and inferences go out in the same order?"""
+"""Reads tool definitions from JSON lines or one document, and writes inferences in the same order."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ _UNREADABLE: Final = object()
 
 
 def classify_lines(lines: Iterable[str], *, trust_annotations: bool = False) -> Iterator[str]:
-    """One JSON object for each definition, in the order they come; a bad one ends it with a `FaultsError`."""
+    """Yield one JSON object per definition, in order; a bad definition raises `FaultsError`."""
     for definition in read_definitions(lines):
-        yield _judge(definition, trust_annotations)
+        yield _classify_to_json(definition, trust_annotations)
 
 
 def classify_line(line: str, number: int, *, trust_annotations: bool = False) -> list[str]:
-    """The same for one line of many, with its number for whoever has to find it."""
-    return [_judge(definition, trust_annotations) for definition in _unfold(_parse(line), number)]
+    """Classify the definitions of one line; `number` is used in error messages."""
+    return [_classify_to_json(definition, trust_annotations) for definition in _definitions_in(_parse(line), number)]
 
 
 def is_document(line: str) -> bool:
-    """Whether the first line is only the beginning of what it says."""
+    """Whether the first line is not valid JSON by itself, so that the input is one document over several lines."""
     return _parse(line) is _UNREADABLE
 
 
-def _judge(definition: Mapping[str, Any], trust_annotations: bool) -> str:
+def _classify_to_json(definition: Mapping[str, Any], trust_annotations: bool) -> str:
     return json.dumps(classify(definition, trust_annotations=trust_annotations).as_json())
 
 
 def read_definitions(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
-    """Definitions from JSON lines, read as they arrive, or from one document over several lines.
+    """Read definitions from JSON lines as they arrive, or from one document over several lines.
 
-    What a line or the document holds is a definition, or several: a page of a tools/list result, or an array.
+    Each line or document is a definition, an array of definitions, or a page of a tools/list result.
     """
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
     first = next(numbered, None)
@@ -47,15 +47,15 @@ def read_definitions(lines: Iterable[str]) -> Iterator[Mapping[str, Any]]:
         return
     opening = _parse(first[1])
     if opening is _UNREADABLE:
-        yield from _unfold(_parse("".join(line for _, line in chain([first], numbered))), first[0])
+        yield from _definitions_in(_parse("".join(line for _, line in chain([first], numbered))), first[0])
         return
-    yield from _unfold(opening, first[0])
+    yield from _definitions_in(opening, first[0])
     for number, line in numbered:
-        yield from _unfold(_parse(line), number)
+        yield from _definitions_in(_parse(line), number)
 
 
-def _unfold(value: Any, number: int) -> Iterator[Mapping[str, Any]]:
-    tools = value if isinstance(value, list) else _listed(value)
+def _definitions_in(value: Any, number: int) -> Iterator[Mapping[str, Any]]:
+    tools = value if isinstance(value, list) else _tools_of_list_result(value)
     if tools is None:
         yield _definition(value, f"line {number}")
         return
@@ -63,8 +63,8 @@ def _unfold(value: Any, number: int) -> Iterator[Mapping[str, Any]]:
         yield _definition(tool, f"tool {position}" if number == 1 else f"line {number}, tool {position}")
 
 
-def _listed(value: Any) -> list[Any] | None:
-    """The tools of a tools/list result, bare or inside a JSON-RPC answer."""
+def _tools_of_list_result(value: Any) -> list[Any] | None:
+    """Return the tools of a tools/list result, bare or inside a JSON-RPC response."""
     if not isinstance(value, dict):
         return None
     result = value.get("result")
@@ -73,7 +73,7 @@ def _listed(value: Any) -> list[Any] | None:
 
 
 def _parse(text: str) -> Any:
-    """The quick parser is the stricter one: what it refuses, such as half a surrogate pair, is tried again."""
+    """Parse JSON, with the standard parser if the fast one refuses, as it does for half a surrogate pair."""
     try:
         return orjson.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What do we know about a word?"""
+"""Lexicon: word classes loaded from the data file."""
 
 import tomllib
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ def _load() -> Mapping[str, Table]:
 
 
 def _with_prefixes(verbs: Mapping[str, str]) -> Mapping[str, str]:
-    """To `uncomplete` or to `recalculate` changes what is there, whatever the stem does."""
+    """Add the prefixed forms: `uncomplete` and `recalculate` always change something."""
     derived = {
         prefix + verb: "change"
         for verb, kind in verbs.items()
@@ -35,11 +35,11 @@ def _with_prefixes(verbs: Mapping[str, str]) -> Mapping[str, str]:
 _LEXICON: Final = _load()
 VERBS: Final = _with_prefixes({verb: kind for kind, verbs in _LEXICON["verbs"].items() for verb in verbs})
 DEEDS: Final = _LEXICON["deeds"]
-# For a verb, the class it has beside certain words, and the words.
+# Per verb: the class that it has next to certain words, and these words.
 OTHERWISE: Final = {key.split()[0]: (key.split()[1], words) for key, words in _LEXICON["otherwise"].items()}
-# For a word that could be a verb, those after which both are one thing: `pull request`.
+# Per ambiguous word: the words after which both form one noun, such as `pull request`.
 COMPOUNDS: Final = _LEXICON["compounds"]
-# For a word such as `reader`, the verb it comes from.
+# Agent nouns and their verb, such as `reader` and `read`.
 AGENTS: Final = {word: verb for verb, words in _LEXICON["agents"].items() for word in words}
 SPENDING: Final = _LEXICON["spending"]
 LOSING: Final = _LEXICON["losing"]
@@ -51,20 +51,20 @@ FILLER: Final = _LEXICON["grammar"]["filler"]
 DETERMINER: Final = _LEXICON["grammar"]["determiner"]
 CONJUNCTION: Final = _LEXICON["grammar"]["conjunction"]
 PREPOSITION: Final = _LEXICON["grammar"]["preposition"]
-# The commonest words of this language, and of others.
+# The most frequent words of English, and of other languages.
 HERE: Final = _LEXICON["grammar"]["here"]
 ELSEWHERE: Final = _LEXICON["grammar"]["elsewhere"]
 
-# What the classes of verbs amount to.
+# Groups of verb classes.
 READING: Final = frozenset({"read", "look"})
 ACTING: Final = frozenset({"add", "change", "destroy", "send", "share", "spend", "drive"})
 MIXED: Final = ACTING | {"manage", "run"}
-# They say too little about the deed: the description may say more.
+# Classes that say little about the action, so that the description decides.
 VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
 
 
 @lru_cache(maxsize=65536)
 def find_verb(word: str) -> str | None:
-    """The plain form of an inflected verb we know, names of things apart."""
+    """Return the base form of a known inflected verb, or None."""
     form = next((form for form in plain_forms(word) if form in VERBS), None)
     return form if form is not None and VERBS[form] != "noun" else None

@@ -1,4 +1,4 @@
-"""Which way do the words of a definition lean, where no rule knows what they mean?"""
+"""Bag-of-words logistic regression, used when the rules are unsure."""
 
 import json
 import math
@@ -17,39 +17,39 @@ _LINES: Final = 20
 _OPENING: Final = 40
 _WORD = re.compile(r"[a-z]+")
 _LETTERS: Final = b"abcdefghijklmnopqrstuvwxyz"
-# Whether a character is part of a word, a space, ends a line, or ends a sentence if a space follows.
-_SORTS: Final = bytes(
+# Per character: part of a word, space, end of line, or end of sentence when a space follows.
+_CHARACTER_CLASSES: Final = bytes(
     code if code in _LETTERS else 46 if code in b".!?:" else 10 if code == 10 else 32 if chr(code).isspace() else 45
     for code in range(256)
 )
 _APART: Final = bytes.maketrans(b".-", b"  ")
-# Greek or Cyrillic beside one of ours, or something between two letters that is not seen.
+# A Greek or Cyrillic letter next to a Latin one, or an invisible character between two letters.
 _DISGUISED = re.compile(r"[a-z][\u00ad\u0370-\u052f\u200b-\u200f\u2060-\u2064\ufeff]|[\u0370-\u052f][a-z]")
 _ENDINGS: Final = ("ing", "ed", "es", "s")
 _STEM: Final = 3
 _TOLD: Final = 3
-# Where words stand as they are written.
+# Places whose words are used unstemmed.
 _VERBATIM: Final = ("name", "names", "line", "phrase", "input")
 _STEMMED: Final = ("opening", "text")
 
-# A word, or two that follow each other.
+# One word or two adjacent words.
 Words = str | tuple[str, str]
-# For a place, every one that stands there, once.
+# Per place: each word that occurs there, once.
 Traits = Mapping[str, Iterable[Words]]
 
 
 class WordScore(NamedTuple):
-    """How likely it is, by its words, that a tool only reads, and that it loses something."""
+    """Probabilities that a tool is read-only and that it is destructive."""
 
     reading: float
     losing: float
 
 
 class Weights(NamedTuple):
-    """What was learnt: where the scales stand when they are empty, and at each place what each word adds.
+    """Trained model: the biases, and per place the weight of each word.
 
-    A word speaks for reading, for losing something, and has its share of all that is said. `stems` has the stem of each
-    form of a word that is known by its stem.
+    A word has a weight for read-only, a weight for destructive, and its share of all words. `stems` maps each form of a
+    word to its stem.
     """
 
     reading: float
@@ -58,17 +58,17 @@ class Weights(NamedTuple):
     stems: Mapping[str, str] | None = None
 
 
-# Scales that lean nowhere.
+# Empty model: no words, zero bias.
 SILENT: Final = Weights(0.0, 0.0, {})
 
 
-def weigh(evidence: ToolFeatures, weights: Weights | None = None) -> WordScore:
-    """Add up the words, however many there are."""
+def weigh(tool: ToolFeatures, weights: Weights | None = None) -> WordScore:
+    """Return the probabilities for a tool."""
     scales = weights or load_weights()
     places = scales.places
     heard = [
         added
-        for place, said in list_traits(evidence, scales.stems.get if scales.stems else _stem).items()
+        for place, said in list_traits(tool, scales.stems.get if scales.stems else _stem).items()
         if place in places
         for added in map(places[place].get, said)
         if added
@@ -78,15 +78,15 @@ def weigh(evidence: ToolFeatures, weights: Weights | None = None) -> WordScore:
     return WordScore(_likelihood(reading / size + scales.reading), _likelihood(losing / size + scales.losing))
 
 
-def tell_readers(evidence: ToolFeatures, weights: Weights | None = None) -> str:
-    """The words that spoke most for reading; their stems, where none is known as it is written."""
-    traits, scales = list_traits(evidence), weights or load_weights()
-    heard = _hear(traits, scales, _VERBATIM) or _hear(traits, scales, _STEMMED)
+def tell_readers(tool: ToolFeatures, weights: Weights | None = None) -> str:
+    """Return the words with the largest weight for read-only, as written or else as stems."""
+    traits, scales = list_traits(tool), weights or load_weights()
+    heard = _word_contributions(traits, scales, _VERBATIM) or _word_contributions(traits, scales, _STEMMED)
     return ", ".join(sorted(heard, key=lambda words: (-heard[words], words))[:_TOLD])
 
 
-def _hear(traits: Traits, scales: Weights, places: tuple[str, ...]) -> Mapping[str, float]:
-    """What each known word adds for reading, at the place where it adds most."""
+def _word_contributions(traits: Traits, scales: Weights, places: tuple[str, ...]) -> Mapping[str, float]:
+    """Return each known word's weight for read-only, at the place where it is largest."""
     heard: dict[str, float] = {}
     for place in places:
         known = scales.places.get(place, {})
@@ -98,22 +98,22 @@ def _hear(traits: Traits, scales: Weights, places: tuple[str, ...]) -> Mapping[s
 
 
 def is_foreign(text: str) -> bool:
-    """Whether it is said in another language: that has not been learnt."""
+    """Whether the text is in a language that the model was not trained on."""
     words = frozenset(_WORD.findall(text[:_BODY].lower()))
     return len(words & ELSEWHERE) > len(words & HERE) or not words
 
 
 def is_disguised(text: str) -> bool:
-    """Whether a word is spelt with letters of another language, or with some that are not seen."""
+    """Whether a word contains letters of another script or invisible characters."""
     return _DISGUISED.search(text[:_BODY].lower()) is not None
 
 
-def list_traits(evidence: ToolFeatures, stem: Callable[[str], Any] | None = None) -> Traits:
-    """Every word that is said, by the place where it is said; a `stem` that is given may know none of some."""
+def list_traits(tool: ToolFeatures, stem: Callable[[str], Any] | None = None) -> Traits:
+    """Return every word by the place where it occurs; `stem` may return nothing for a word."""
     stem = stem or _stem
-    lines = _list_lines(evidence.text[:_BODY].lower())
+    lines = _list_lines(tool.text[:_BODY].lower())
     opening = lines[0][:_OPENING] if lines else []
-    name = evidence.name.words
+    name = tool.name.words
     return {
         "name": dict.fromkeys(name),
         "names": dict.fromkeys(pairwise(name)),
@@ -123,14 +123,14 @@ def list_traits(evidence: ToolFeatures, stem: Callable[[str], Any] | None = None
         "opening": dict.fromkeys(map(stem, opening)),
         "phrase": dict.fromkeys(pairwise(opening)),
         "text": dict.fromkeys(map(stem, chain.from_iterable(lines))),
-        "input": dict.fromkeys(filter(None, "_".join(sorted(evidence.inputs.names)).split("_"))),
-        "choice": dict.fromkeys(choice.verb for choice in evidence.inputs.choices),
+        "input": dict.fromkeys(filter(None, "_".join(sorted(tool.inputs.names)).split("_"))),
+        "choice": dict.fromkeys(choice.verb for choice in tool.inputs.choices),
     }
 
 
 def _list_lines(text: str) -> list[list[str]]:
-    """The words of each line or sentence that has any, as far as they are read; other letters become numbers."""
-    sorts = text.encode("ascii", "xmlcharrefreplace").translate(_SORTS).replace(b". ", b"\n")
+    """Return the words of each line or sentence, up to the length limit; other letters become numbers."""
+    sorts = text.encode("ascii", "xmlcharrefreplace").translate(_CHARACTER_CLASSES).replace(b". ", b"\n")
     lines = map(str.split, sorts.translate(_APART).decode("ascii").split("\n"))
     return list(islice(filter(None, lines), _LINES))
 
@@ -152,13 +152,13 @@ def _likelihood(total: float) -> float:
 
 @cache
 def load_weights() -> Weights:
-    """The weights next to the code, read when they are first needed."""
+    """Load the shipped weights at first use."""
     text = resources.files("assent.infer").joinpath("weights.json").read_text(encoding="utf-8")
     return parse_weights(json.loads(text))
 
 
 def parse_weights(data: Mapping[str, Mapping[str, list[float]]]) -> Weights:
-    """At `rest` stands where the scales are when they are empty, at every other place what the words there add."""
+    """Parse weights: `rest` has the biases, every other place has the weights of its words."""
     reading, losing = data["rest"][""]
     places = {
         place: {_parse_words(words): (added[0], added[1], added[2]) for words, added in table.items()}

@@ -11,7 +11,7 @@ _SHOWN: Final = NOUNS["web"] | {"back", "forward", "page", "pages", "tab"}
 
 
 def is_view(definition: Mapping[str, Any]) -> bool:
-    """Whether a definition is that of a search or a page view."""
-    evidence = gather(definition)
-    turns = evidence.name.verb in _TURNING and not (evidence.words | evidence.prose.opening).isdisjoint(_SHOWN)
-    return evidence.is_view or turns
+    """Whether a definition is a search or a page view."""
+    tool = gather(definition)
+    turns = tool.name.verb in _TURNING and not (tool.words | tool.prose.opening).isdisjoint(_SHOWN)
+    return tool.is_view or turns

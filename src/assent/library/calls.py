@@ -19,13 +19,15 @@ from assent.pipeline.govern import govern
 from assent.ports import Ports
 
 _PROTOCOL_CODE = -31_000
-"""Problems that are JSON-RPC errors have this code less their status, outside the range the protocol keeps."""
+"""Base of JSON-RPC error codes: the code is this number minus the status, outside the protocol's reserved range."""
 
 
 def request_of(
     params: types.CallToolRequestParams, ctx: ServerRequestContext[Any, Any] | None, meta: Mapping[str, Any] | None
 ) -> Request:
-    """What is asked for; without a context, by nobody. Our part of a retry's state is taken out of the parameters."""
+    """Return the request; without a context it has no principal. Our part of the retry state is removed from the
+    parameters.
+    """
     reply, resume = confirmation.unwrap(params)
     return Request(
         tool=params.name,
@@ -39,7 +41,7 @@ def request_of(
 
 
 async def govern_in_band(request: Request, ports: Ports, ctx: ServerRequestContext[Any, Any] | None) -> Outcome:
-    """One call through the sentence, asking on the stream where the era has it so."""
+    """Run one call through the pipeline, and ask on the stream if the protocol era does so."""
     outcome = await govern(request, ports)
     if ctx is None or confirmation.is_modern(ctx.protocol_version):
         return outcome
@@ -47,7 +49,7 @@ async def govern_in_band(request: Request, ports: Ports, ctx: ServerRequestConte
 
 
 def on_wire(outcome: Outcome, name: str, catalogue: Catalogue) -> types.CallToolResult | types.InputRequiredResult:
-    """The outcome as the protocol has it; raises MCPError for what is no result."""
+    """Return the outcome as an SDK result; raise MCPError if it is not a result."""
     if isinstance(outcome, Pause):
         return confirmation.as_result(outcome.approval)
     tool = catalogue.find(name)
@@ -64,7 +66,7 @@ def on_wire(outcome: Outcome, name: str, catalogue: Catalogue) -> types.CallTool
 
 
 def protocol_error(refusal: Refusal) -> MCPError:
-    """An unknown tool answers with the protocol's own words and no data; the rest carry their problem."""
+    """Return the error: the protocol's own text for an unknown tool, and a problem for the rest."""
     if refusal.code == "discover.unknown_tool":
         return MCPError(types.INVALID_PARAMS, refusal.detail)
     return MCPError(_PROTOCOL_CODE - refusal.status, refusal.problem()["title"], refusal.problem())
@@ -75,7 +77,7 @@ def result_of(raw: dict[str, Any]) -> types.CallToolResult:
 
 
 def raw_of(result: Any) -> dict[str, Any]:
-    """A handler's result in wire form."""
+    """Return a handler's result in wire form."""
     if isinstance(result, dict):
         return result
     raw = cast("dict[str, Any]", result.model_dump(mode="json", by_alias=True, exclude_none=True))

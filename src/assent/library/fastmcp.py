@@ -1,8 +1,8 @@
-"""Governs a server of FastMCP in its own process.
+"""Governs a FastMCP server in its own process.
 
-FastMCP's own extension point governs every call, as the last gate before a function runs; one middleware entry filters
-the list and never authorises. Only functions registered on the server itself are governed: what it gets from mounted
-servers, proxies and transforms is neither listed nor called.
+FastMCP's extension point governs every call just before the function runs. One middleware filters the list; it does not
+authorise. Only functions of the server itself are governed. Tools of mounted servers, proxies and transforms are
+neither listed nor called.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _governing: ContextVar[SdkContext | None] = ContextVar("assent_fastmcp_governing
 
 
 class GovernedCalls(ServerExtension):
-    """The extension that puts the sentence around every `tools/call`."""
+    """Extension that runs every `tools/call` through the pipeline."""
 
     identifier = IDENTIFIER
 
@@ -67,7 +67,7 @@ class GovernedCalls(ServerExtension):
 
 
 class FastMCPIntegration:
-    """One server of FastMCP, governed."""
+    """One governed FastMCP server."""
 
     def __init__(self, ports: Ports, compile_tools: Compile) -> None:
         self._ports = ports
@@ -79,7 +79,7 @@ class FastMCPIntegration:
         return self._adopted.catalogue
 
     def apply(self, server: FastMCP[Any]) -> None:
-        """Derive every definition from its contract, govern every call, and filter the list for each caller."""
+        """Derive every definition from its contract, govern every call, and filter the list per caller."""
         if self._server is server:
             return self._adopted.adopt()
         if self._server is not None:
@@ -93,7 +93,7 @@ class FastMCPIntegration:
         lowlevel = server._mcp_server
         lowlevel.get_tool_input_schema = self._adopted.public_schema
         hint = lowlevel.cache_hints.get("tools/list")
-        if hint is not None:  # what one caller may see is not for the next one
+        if hint is not None:  # a list for one caller must not be cached for another
             lowlevel.cache_hints["tools/list"] = replace(hint, scope="private")
 
     async def visible(self, ctx: SdkContext, call_next: Callable[[], Awaitable[Sequence[AnyTool]]]) -> list[AnyTool]:
@@ -105,11 +105,11 @@ class FastMCPIntegration:
         observing = self._ports.mode == "observe"
         names = {tool.name for tool in visible_tools(self.catalogue(), principal, observing=observing)}
         found, absent = await call_next(), absent_mentions(self.catalogue(), principal)
-        self._tell(tool.name for tool in found)
+        self._log_foreign_tools(tool.name for tool in found)
         return [_without_mentions(tool, absent) for tool in found if tool.name in names]
 
-    def _tell(self, names: Iterable[str]) -> None:
-        """Log each tool that is not a function of the server itself, once: it has no contract and is not served."""
+    def _log_foreign_tools(self, names: Iterable[str]) -> None:
+        """Log each tool once that is not a function of the server itself; it has no contract and is not served."""
         known = self.catalogue()
         for name in {*names} - known.tools.keys() - known.withheld.keys() - self._told:
             self._told.add(name)
@@ -118,13 +118,13 @@ class FastMCPIntegration:
     async def call(
         self, params: types.CallToolRequestParams, ctx: SdkContext | None, call_next: Continue
     ) -> ToolResult:
-        """One call through the sentence. What a governed function calls in its turn is that function's own doing."""
+        """Run one call through the pipeline. Calls that a governed function makes itself are not governed again."""
         if ctx is not None and _governing.get() is ctx:
             return cast("ToolResult", await call_next())
         assert self._server is not None
         if caches(self._server):
-            # Added after `apply`. Whatever it would keep comes through here first, so it never gets anything to keep.
-            logger.error("the server caches responses, so no call is made: remove ResponseCachingMiddleware")
+            # It was added after `apply`. Refuse the call, so that the cache never gets an answer to keep.
+            logger.error("the call is refused because the server caches responses: remove ResponseCachingMiddleware")
             raise protocol_error(Refusal("execute.unavailable")) from None
         self._adopted.adopt_new()
         request = request_of(params, ctx, _meta_of(ctx))
@@ -136,7 +136,7 @@ class FastMCPIntegration:
 
 
 class _Filter(Middleware):
-    """Lists for each caller what they may see. A listing by the server's own process is its own."""
+    """Filters the list per caller. A listing by the server's own process is not filtered."""
 
     def __init__(self, edge: FastMCPIntegration) -> None:
         self._edge = edge
@@ -168,31 +168,31 @@ class FastMCPFunctions:
         idempotency = call.tool.contract.idempotency
         if key is not None and idempotency.forward == "argument" and idempotency.argument:
             self._params.arguments = {**call.arguments, idempotency.argument: key}
-        self._params.arguments = _taken(function, self._params.arguments or {}, call.tool.contract)
-        with watching() as ran, self._as_the_tool_sees_it():
+        self._params.arguments = _accepted_arguments(function, self._params.arguments or {}, call.tool.contract)
+        with watching() as outcome, self._context_for_function():
             try:
                 return _wire_form(await self._next())
             except Exception as error:
-                return _ending(error, ran)
+                return _result_of_exception(error, outcome)
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
         try:
             await self._find(tool)
-            with self._as_the_tool_sees_it():
+            with self._context_for_function():
                 return _wire_form(await self._server.call_tool(tool, dict(arguments), run_middleware=False))
         except Exception as error:
             raise NotReached(type(error).__name__) from error
 
     async def _find(self, name: str) -> Callable[..., Any]:
-        """What runs under this name, which must be what the contract was put on: transforms can put another there."""
+        """Return the function of this name; it must be the one with the contract, because transforms can replace it."""
         function = getattr(await self._server.get_tool(name), "fn", None)
         if function is None or not self._adopted.is_function(name, function):
             raise NotRun("The server has no such function of its own.")
         return cast("Callable[..., Any]", function)
 
     @contextmanager
-    def _as_the_tool_sees_it(self) -> Iterator[None]:
-        """The request without our part of its state; calls that the function makes are known by it."""
+    def _context_for_function(self) -> Iterator[None]:
+        """Set the context for the function: without our part of the request state, and marked for nested calls."""
         if self._ctx is None:
             yield
             return
@@ -206,17 +206,17 @@ class FastMCPFunctions:
 
 
 def caches(server: FastMCP[Any]) -> bool:
-    """Whether one caller's answer would be given to another without governing."""
+    """Whether a cache would give one caller's answer to another without governance."""
     return any(isinstance(one, ResponseCachingMiddleware) for one in server.middleware)
 
 
 def own_functions(server: FastMCP[Any]) -> list[FunctionTool]:
-    """The functions registered on the server itself; FastMCP lists them only to those who can wait."""
+    """Return the functions of the server itself; FastMCP's public listing is async."""
     return [one for one in server.local_provider._components.values() if isinstance(one, FunctionTool)]
 
 
 def stamp(tool: FunctionTool, compiled: Tool) -> None:
-    """Put what the contract derives onto FastMCP's tool, and watch its function."""
+    """Put the contract's derived fields on FastMCP's tool, and observe its function."""
     said = compiled.definition
     tool.title = cast("str | None", said.get("title"))
     tool.description = cast("str | None", said.get("description", tool.description))
@@ -233,8 +233,8 @@ def _without_mentions(tool: AnyTool, absent: Mentions) -> AnyTool:
     return tool.model_copy(update=absent.clean(said)) if absent else tool
 
 
-def _taken(function: Callable[..., Any], arguments: dict[str, Any], contract: Contract) -> dict[str, Any]:
-    """The arguments without those that only the contract offers: FastMCP refuses what a function does not take."""
+def _accepted_arguments(function: Callable[..., Any], arguments: dict[str, Any], contract: Contract) -> dict[str, Any]:
+    """Return the arguments without those that only the contract adds, because FastMCP refuses unknown ones."""
     offered = {contract.idempotency.argument, contract.dry_run.argument} & set(arguments)
     if not offered:
         return arguments
@@ -248,7 +248,7 @@ def _sdk_context(context: Context | None) -> SdkContext | None:
 
 
 def _meta_of(ctx: SdkContext | None) -> Mapping[str, Any] | None:
-    """The whole `_meta` as it was sent; FastMCP hands on only its own part."""
+    """Return the whole `_meta` as sent; FastMCP passes on only its own part."""
     said = (ctx.params or {}).get("_meta") if ctx is not None else None
     return said if isinstance(said, Mapping) else None
 
@@ -277,23 +277,23 @@ def _wire_form(result: Any) -> dict[str, Any]:
     return raw_of(types.CallToolResult(content=content, structured_content=structured))
 
 
-def _ending(error: Exception, ran: FunctionOutcome) -> dict[str, Any]:
-    """What an exception says of the call: a refusal of the tool's own, a failure without effect, or nothing."""
-    if isinstance(ran.raised, ToolFailed):
-        raise ran.raised
-    if isinstance(ran.raised, MCPError):
-        raise OutcomeUnknown(ran.raised.message, ran.raised) from None
-    if isinstance(ran.raised, ToolError | ResourceError):
-        return raw_of(types.CallToolResult(content=[types.TextContent(text=str(ran.raised))], is_error=True))
-    if ran.entered:
-        raise OutcomeUnknown(type(ran.raised or error).__name__) from error
+def _result_of_exception(error: Exception, outcome: FunctionOutcome) -> dict[str, Any]:
+    """Return the result for an exception: the tool's own refusal, or a failure without effect; else raise it."""
+    if isinstance(outcome.raised, ToolFailed):
+        raise outcome.raised
+    if isinstance(outcome.raised, MCPError):
+        raise OutcomeUnknown(outcome.raised.message, outcome.raised) from None
+    if isinstance(outcome.raised, ToolError | ResourceError):
+        return raw_of(types.CallToolResult(content=[types.TextContent(text=str(outcome.raised))], is_error=True))
+    if outcome.entered:
+        raise OutcomeUnknown(type(outcome.raised or error).__name__) from error
     if isinstance(error, MCPError):
         raise NotRun(error.message, error) from None
-    raise NotRun(_refused(error)) from None
+    raise NotRun(_describe_refused_arguments(error)) from None
 
 
-def _refused(error: Exception) -> str:
-    """Which arguments the function does not take, without their values."""
+def _describe_refused_arguments(error: Exception) -> str:
+    """Name the arguments that the function does not accept, without their values."""
     cause = error.__cause__
     if not isinstance(cause, PydanticError):
         return f"The tool did not run: {type(error).__name__}."

@@ -1,4 +1,4 @@
-"""What became of an author's function during one call? The SDK tells only its text."""
+"""Outcome of the author's function during one call; the SDK reports only its text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assent.ports import ToolFailed
 
 @dataclass(slots=True)
 class FunctionOutcome:
-    """Whether it ran, and how it ended."""
+    """Whether the function ran, and how it ended."""
 
     entered: bool = False
     raised: BaseException | None = None
@@ -28,7 +28,7 @@ _ran: ContextVar[FunctionOutcome | None] = ContextVar("assent_ran", default=None
 
 @contextmanager
 def watching() -> Iterator[FunctionOutcome]:
-    """Watch the one function that runs within."""
+    """Observe the one function that runs in this block."""
     ran = FunctionOutcome()
     token = _ran.set(ran)
     try:
@@ -38,27 +38,27 @@ def watching() -> Iterator[FunctionOutcome]:
 
 
 def watched(function: Callable[..., Any], is_async: bool, failure: type[Exception] = ToolError) -> Callable[..., Any]:
-    """The function, telling us whether it ran and how it ended. What it calls in its turn tells nothing.
+    """Wrap a function to record whether it ran and how it ended. Functions that it calls are not recorded.
 
-    A declared failure goes on as `failure`, which to the framework is no crash to log.
+    A declared failure is raised as `failure`, which the framework does not log as a crash.
     """
     if is_async:
 
         @functools.wraps(function)
-        async def seen(*args: Any, **kwargs: Any) -> Any:
+        async def observed(*args: Any, **kwargs: Any) -> Any:
             with _running(failure) as ran:
                 ran.returned = await function(*args, **kwargs)
             return ran.returned
 
-        return seen
+        return observed
 
     @functools.wraps(function)
-    def seen_sync(*args: Any, **kwargs: Any) -> Any:
+    def observed_sync(*args: Any, **kwargs: Any) -> Any:
         with _running(failure) as ran:
             ran.returned = function(*args, **kwargs)
         return ran.returned
 
-    return seen_sync
+    return observed_sync
 
 
 @contextmanager

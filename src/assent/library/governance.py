@@ -1,4 +1,4 @@
-"""Puts contracts on a server of the official SDK: `Assent`, and what it shares with FastMCP's."""
+"""Assent for servers of the official SDK, and the base class that FastMCP shares."""
 
 from __future__ import annotations
 
@@ -119,11 +119,11 @@ class Governance(ABC, Generic[E]):
 
     @property
     def ports(self) -> Ports:
-        """The ports of this server, for `approve` and its like."""
+        """The ports of this server, for `approve` and similar functions."""
         return self._ports
 
     async def close(self, deadline: float = 10.0) -> None:
-        """Wait for effects under way, then close the store."""
+        """Wait for running effects, then close the store."""
         await self.work.drain(deadline)
         await self.store.close()
 
@@ -150,28 +150,28 @@ class Governance(ABC, Generic[E]):
                 faults += [Fault(reason, "Write a contract for it", name) for reason in taken.withheld.values()]
             else:
                 withheld[name] = NO_CONTRACT
-        faults += [fault for tool in tools for fault in _unread(tool.contract, withheld)]
+        faults += [fault for tool in tools for fault in _undeclared_reads(tool.contract, withheld)]
         if self._without == "error" and not late:
             faults += [Fault(NO_CONTRACT, _HOW_TO_DECLARE, name) for name in withheld]
         if faults:
             raise ContractError(faults)
-        self._tell(withheld)
+        self._log_withheld(withheld)
         return catalogue_of(tools, withheld)
 
-    def _tell(self, withheld: Mapping[str, str]) -> None:
-        """Log each function that is not served, once."""
+    def _log_withheld(self, withheld: Mapping[str, str]) -> None:
+        """Log each withheld function once."""
         level = logging.ERROR if self._without == "error" else logging.WARNING
         for name in sorted(withheld.keys() - self._told):
             logger.log(level, "%s is not served: %s. %s", name, withheld[name], _HOW_TO_DECLARE)
         self._told |= withheld.keys()
 
     def _faults(self, contract: Contract, function: Registered) -> list[Fault]:
-        """Where a contract promises what this function, inside this process, cannot keep."""
+        """Return faults where the contract promises something that this function cannot do in this process."""
         found, idempotency = [], contract.idempotency
         if contract.name != function.name:
             remedy = "Remove `name`, or register it under that name"
             found.append(Fault(f"it is registered as {function.name}", remedy, f"{contract.name}.name"))
-        if CONTRACT_KEY not in (function.meta or {}):  # Afterwards the annotations are those we derived.
+        if CONTRACT_KEY not in (function.meta or {}):  # later the annotations are the derived ones
             remedy = "Remove the hint from the annotations, or correct the contract"
             dropped = dropped_hints(_annotations(function), contract, self._profile)
             found += [Fault(message, remedy, function.name) for message in dropped]
@@ -196,7 +196,7 @@ class Governance(ABC, Generic[E]):
             return principal
         token = self._token()
         if token is not None:
-            return _of_token(token)
+            return _principal_of_token(token)
         if ctx.request is None:
             if self._stdio is not None:
                 return self._stdio
@@ -227,7 +227,7 @@ class Assent(Governance[SdkIntegration]):
         return SdkIntegration(self._ports, self._compile)
 
     def extension(self) -> Extension:
-        """What `MCPServer(extensions=[...])` takes: from then on every call is governed."""
+        """Return the extension for `MCPServer(extensions=[...])`, which governs every call."""
         return AssentExtension(self._edge)
 
     def apply(self, server: MCPServer[Any]) -> None:
@@ -246,7 +246,7 @@ _NOT_BOUND: Any = ServerFunctions
 
 
 def _definition(function: Registered) -> dict[str, Any]:
-    """A function as a tool definition, without what its contract derives."""
+    """Return a function as a tool definition, without the fields derived from its contract."""
     definition = {
         "name": function.name,
         "description": function.description,
@@ -261,8 +261,8 @@ def _annotations(function: Registered) -> dict[str, Any]:
     return said.model_dump(mode="json", by_alias=True, exclude_none=True) if said is not None else {}
 
 
-def _unread(contract: Contract, withheld: Mapping[str, str]) -> list[Fault]:
-    """What is asked for the sake of a call must be known to be a read, and without a contract nothing is known."""
+def _undeclared_reads(contract: Contract, withheld: Mapping[str, str]) -> list[Fault]:
+    """Return faults for read tools without a contract, because a tool called for another call must be a read."""
     named = {"estimate": contract.estimate, "idempotency.lookup": contract.idempotency.lookup}
     return [
         Fault(f"{part.tool} has no contract", "Declare it with side_effect: read", f"{contract.name}.{field}.tool")
@@ -271,13 +271,13 @@ def _unread(contract: Contract, withheld: Mapping[str, str]) -> list[Fault]:
     ]
 
 
-def _of_token(token: AccessToken) -> Principal:
-    """A token the SDK has verified. Whoever holds one here is an agent, for itself or for its subject."""
+def _principal_of_token(token: AccessToken) -> Principal:
+    """Return the principal of a token that the SDK verified: an agent, for itself or for its subject."""
     claims = token.claims or {}
     client, issuer, subject = principal_components(token)
     auth_time = claims.get("auth_time")
     return Principal(
-        id=_one_id(issuer, subject, client),
+        id=_principal_id(issuer, subject, client),
         kind="agent",
         tenant=str(claims.get("tenant", "local")),
         scopes=frozenset(token.scopes),
@@ -287,8 +287,8 @@ def _of_token(token: AccessToken) -> Principal:
     )
 
 
-def _one_id(issuer: str | None, subject: str | None, client: str | None) -> str:
-    """One name for one caller: a client that acts for itself is not the person who happens to be called like it."""
+def _principal_id(issuer: str | None, subject: str | None, client: str | None) -> str:
+    """Return one id per caller, so that a client acting for itself is not mixed up with a person of the same name."""
     who = ("subject", subject) if subject else ("client", client or "")
     parts = (("issuer", issuer), who) if issuer else (who,)
     return " ".join(f"{kind}={quote(part or '', safe=':/@')}" for kind, part in parts)

@@ -1,4 +1,4 @@
-"""Keeps the functions of one server under their contracts, those registered later too."""
+"""Registry of one server's functions and their contracts, including functions registered later."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assent.core.tool import Tool
 
 
 class Registered(Protocol):
-    """A function as a framework has registered it."""
+    """A function as a framework registered it."""
 
     @property
     def name(self) -> str: ...
@@ -30,31 +30,31 @@ class Registered(Protocol):
     def annotations(self) -> ToolAnnotations | None: ...
 
 
-One = TypeVar("One", bound=Registered)
+FunctionT = TypeVar("FunctionT", bound=Registered)
 
 
 class Compile(Protocol):
-    """Puts the functions of a server under contract; `late` says that the server has started already."""
+    """Compiles the contracts of a server's functions; `late` means that the server has started."""
 
     def __call__(self, server: str, functions: Sequence[Any], *, late: bool) -> Catalogue: ...
 
 
-class ToolRegistry(Generic[One]):
-    """The functions of one server; what is registered later is adopted when it is first listed or called."""
+class ToolRegistry(Generic[FunctionT]):
+    """The functions of one server. Functions registered later are added when first listed or called."""
 
-    def __init__(self, compile_tools: Compile, stamp: Callable[[One, Tool], None]) -> None:
+    def __init__(self, compile_tools: Compile, stamp: Callable[[FunctionT, Tool], None]) -> None:
         self._compile, self._stamp = compile_tools, stamp
         self._server = ""
-        self._registered: Callable[[], Sequence[One]] | None = None
-        self._known: dict[str, One] = {}
+        self._registered: Callable[[], Sequence[FunctionT]] | None = None
+        self._known: dict[str, FunctionT] = {}
         self.catalogue = Catalogue()
 
     @property
     def is_bound(self) -> bool:
         return self._registered is not None
 
-    def bind(self, server: str, registered: Callable[[], Sequence[One]]) -> None:
-        """Adopt the functions of this server, now and as they come."""
+    def bind(self, server: str, registered: Callable[[], Sequence[FunctionT]]) -> None:
+        """Register the functions of this server, now and later ones."""
         self._server, self._registered = server, registered
         try:
             self.adopt()
@@ -63,34 +63,36 @@ class ToolRegistry(Generic[One]):
             raise
 
     def adopt(self, *, late: bool = False) -> None:
-        """Compile the contracts of all functions there are, then stamp what is new. Nothing changes if one is wrong."""
+        """Compile the contracts of all functions, then stamp new ones. If one is wrong, nothing changes."""
         assert self._registered is not None
         functions = self._registered()
         catalogue = self._compile(self._server, functions, late=late)
-        for one in functions:
-            if self._known.get(one.name) is not one:
-                found = catalogue.find(one.name)
+        for function in functions:
+            if self._known.get(function.name) is not function:
+                found = catalogue.find(function.name)
                 if found is not None:
-                    self._stamp(one, found)
-                self._known[one.name] = one
+                    self._stamp(function, found)
+                self._known[function.name] = function
         self.catalogue = catalogue
 
     def adopt_new(self) -> None:
-        """Adopt what was registered since, be it under a name that another one had."""
-        if self._registered is not None and any(self._known.get(one.name) is not one for one in self._registered()):
+        """Register functions added since, including a replaced one with the same name."""
+        if self._registered is not None and any(
+            self._known.get(function.name) is not function for function in self._registered()
+        ):
             self.adopt(late=True)
 
-    def is_known(self, name: str, one: object) -> bool:
+    def is_known(self, name: str, function: object) -> bool:
         """Whether this is the registration that was stamped under its name."""
-        return self._known.get(name) is one
+        return self._known.get(name) is function
 
     def is_function(self, name: str, function: object) -> bool:
-        """Whether this is what runs under the name, as it was stamped."""
+        """Whether this is the stamped function of the name."""
         known = self._known.get(name)
         return known is not None and known.fn is function
 
     def public_schema(self, name: str) -> Mapping[str, Any] | None:
-        """What header checks may know before anybody is authenticated: only what everybody may see."""
+        """Return the schema for header checks before authentication: only for tools that everyone may see."""
         tool = self.catalogue.find(name)
         if tool is None or not is_public(tool):
             return None

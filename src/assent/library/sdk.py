@@ -1,7 +1,7 @@
 """Governs a server of the official SDK in its own process.
 
-An extension governs every call; `apply` stamps the definitions and filters the list. Neither rests on the other: a tool
-that is not listed is refused all the same.
+An extension governs every call. `apply` stamps the definitions and filters the list. They are independent: a tool that
+is not listed is refused too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ IDENTIFIER = "dev.assent/contracts"
 
 
 class AssentExtension(Extension):
-    """The extension that puts the sentence around every `tools/call`."""
+    """Extension that runs every `tools/call` through the pipeline."""
 
     identifier = IDENTIFIER
 
@@ -48,7 +48,7 @@ class AssentExtension(Extension):
 
 
 class SdkIntegration:
-    """One server of the official SDK, governed."""
+    """One governed server of the official SDK."""
 
     def __init__(self, ports: Ports, compile_tools: Compile) -> None:
         self._ports = ports
@@ -59,7 +59,7 @@ class SdkIntegration:
         return self._adopted.catalogue
 
     def apply(self, server: MCPServer[Any]) -> None:
-        """Derive every definition from its contract, and filter the list for each caller."""
+        """Derive every definition from its contract, and filter the list per caller."""
         if self._server is server:
             return self._adopted.adopt()
         if self._server is not None:
@@ -93,9 +93,12 @@ class SdkIntegration:
     async def call(
         self, params: types.CallToolRequestParams, ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
-        """One call through the sentence, asking in band where the contract wants a user and the client has one."""
+        """Run one call through the pipeline, and ask in band if the contract wants a user and the client has one."""
         if self._server is None:
-            raise MCPError(-31_500, "This server is governed by Assent, but assent.apply(server) was never called.")
+            raise MCPError(
+                -31_500,
+                "assent.apply(server) was never called. Call it after you register the tools.",
+            )
         if not self._adopted.is_known(params.name, self._server._tool_manager.get_tool(params.name)):
             self._adopted.adopt_new()
         request = request_of(params, ctx, cast("Mapping[str, Any] | None", params.meta))
@@ -133,7 +136,7 @@ class ServerFunctions:
         if ran.raised is not None and not isinstance(ran.raised, ToolError | ResourceError):
             raise OutcomeUnknown(type(ran.raised).__name__) from ran.raised
         if ran.raised is None and result.get("isError") and not isinstance(ran.returned, types.CallToolResult):
-            raise OutcomeUnknown("the tool ran to its end, and what it returned is no result")
+            raise OutcomeUnknown("the tool finished, but its return value is not a tool result")
         return result
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
@@ -148,19 +151,19 @@ def _without_mentions(tool: types.Tool, absent: Mentions) -> types.Tool:
 
 
 def sdk_tools(server: MCPServer[Any]) -> list[SdkTool]:
-    """The tools a server has registered. The SDK has no public way to the functions behind them."""
+    """Return the registered tools; the SDK has no public access to their functions."""
     return server._tool_manager.list_tools()
 
 
 class _Exact(FuncMetadata):
-    """Hands the function what was validated: the SDK would read JSON out of a text, past guards and confirmation."""
+    """Passes validated arguments unchanged; the SDK would parse JSON inside strings, after guards and confirmation."""
 
     def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
         return dict(data)
 
 
 def stamp(tool: SdkTool, compiled: Tool) -> None:
-    """Put what the contract derives onto the SDK's tool, and watch its function."""
+    """Put the contract's derived fields on the SDK's tool, and observe its function."""
     said = compiled.definition
     tool.title = cast("str | None", said.get("title"))
     tool.description = cast("str", said.get("description", tool.description))

@@ -1,4 +1,4 @@
-"""Is what a server says of its tools complete, consistent and credible?"""
+"""Linter for tool definitions, contracts and configurations."""
 
 from assent.lint.rule import Example, Finding, Rule
 from assent.lint.rule import RawFinding as Said

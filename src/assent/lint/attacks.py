@@ -1,4 +1,4 @@
-"""Finds what looks like an attack in the texts of tool definitions: orders to the model, and characters nobody sees."""
+"""Finds attacks in the texts of tool definitions: instructions to the model and invisible characters."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ RULES = ("description-orders", "hidden-characters")
 
 
 def attacks_in(definition: Mapping[str, Any]) -> list[str]:
-    """What looks like an attack in one definition, one sentence each."""
+    """Return what looks like an attack in one definition, one sentence each."""
     found = lint(Target("", (LintedTool(definition),)), only=RULES).findings
     return [f"{one.rule}: {one.message}" + (f" at {one.at}" if one.at else "") for one in found]

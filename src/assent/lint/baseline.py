@@ -1,4 +1,4 @@
-"""Which findings were there before, so that only new ones count?"""
+"""Baseline: known findings, so that only new ones count."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from assent.lint.run import Report
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Findings that were written down, each by its fingerprint and its file; a row without a file covers any."""
+    """Known findings by fingerprint and file; a row without a file covers any file."""
 
     home: Path
     rows: tuple[tuple[str, str | None], ...]
 
 
 def read_baseline(path: Path) -> Baseline:
-    """The findings that a file was written for; raises SettingsError where it is no baseline."""
+    """Read a baseline file; raise SettingsError if it is not one."""
     if not path.exists():
         raise SettingsError(Fault("there is no baseline", "Write it with --write-baseline", file=str(path)))
     try:
@@ -37,7 +37,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def baseline_text(findings: Iterable[Finding], home: Path) -> str:
-    """A baseline of findings that is to stand in this folder, in an order that makes small diffs."""
+    """Return a baseline file for this folder, in an order that gives small diffs."""
     rows = [
         {
             "fingerprint": one.fingerprint,
@@ -54,7 +54,7 @@ def baseline_text(findings: Iterable[Finding], home: Path) -> str:
 
 
 def less(report: Report, baseline: Baseline) -> Report:
-    """A report in which only new findings count; a row covers one finding."""
+    """Return the report with only new findings; one row covers one finding."""
     allowed = Counter(baseline.rows)
     new: list[Finding] = []
     known: list[Finding] = []
@@ -70,7 +70,7 @@ def less(report: Report, baseline: Baseline) -> Report:
 
 
 def _seen_from(home: Path, file: str) -> str:
-    """What a file is called in the baseline's folder, wherever the command runs."""
+    """Return the file name relative to the baseline's folder."""
     if not file or not Path(file).exists():
         return file
     return Path(os.path.relpath(Path(file).resolve(), home.resolve())).as_posix()

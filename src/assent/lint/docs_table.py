@@ -1,4 +1,4 @@
-"""How do the rules read as a table in the documentation?"""
+"""Table of the rules for the documentation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from assent.lint.run import all_rules
 
 
 def rules_table() -> str:
-    """A Markdown table of every rule: name, severity, the profile it needs, what it is about, what is to be done."""
+    """Return a Markdown table of every rule: name, severity, profile, subject, fix."""
     lines = ["| rule | severity | profile | about | fix | by `--fix` |", "|---|---|---|---|---|---|"]
     for rule in all_rules().values():
         by_itself = "where safe" if rule.mend else "—"

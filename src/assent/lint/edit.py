@@ -1,4 +1,4 @@
-"""What is to be changed of a tool, as it stands in its file?"""
+"""Edits of a tool in its file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A value put under a key, a key taken away, or a key that gets another name.
+    """Sets a value, removes a key, or renames a key.
 
-    The path begins at the tool: its definition in a file of definitions, its fields in a file of contracts.
+    The path starts at the tool: its definition in a file of definitions, its fields in a contract file.
     """
 
     deed: Literal["put", "remove", "rename"]
@@ -20,7 +20,7 @@ class Edit:
     value: Any = None
 
     def rooted(self, fields: Any) -> Edit:
-        """The same change where the enclosing objects may have to be put as well."""
+        """Return the same edit, extended by enclosing objects that do not exist yet."""
         for depth in range(1, len(self.path)):
             key = self.path[depth - 1]
             fields = fields.get(key) if isinstance(fields, Mapping) else fields[key] if isinstance(key, int) else None
@@ -32,8 +32,8 @@ class Edit:
         return self
 
     def applied(self, fields: Any) -> Any:
-        """The fields as they are to be afterwards; raises where the place is not there."""
-        changed = _apart(fields)
+        """Return the fields after the edit; raise if the place does not exist."""
+        changed = _unshared_copy(fields)
         holder = changed
         for key in self.path[:-1]:
             holder = holder[key]
@@ -47,11 +47,11 @@ class Edit:
         return changed
 
 
-def _apart(value: Any) -> Any:
-    """A copy in which nothing is shared: what two tools have in common by an anchor is changed for one of them."""
+def _unshared_copy(value: Any) -> Any:
+    """Return a deep copy, so that an edit of one tool does not change another that shares a YAML anchor."""
     if isinstance(value, Mapping):
-        return {key: _apart(inner) for key, inner in value.items()}
-    return [_apart(inner) for inner in value] if isinstance(value, list) else copy.deepcopy(value)
+        return {key: _unshared_copy(inner) for key, inner in value.items()}
+    return [_unshared_copy(inner) for inner in value] if isinstance(value, list) else copy.deepcopy(value)
 
 
 def put(value: Any, *path: str) -> Edit:

@@ -1,4 +1,4 @@
-"""Which fields does a schema have, and what do their names amount to?"""
+"""Fields of a schema and the meaning of their names."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ISSUED_END = re.compile(r"(?:^|_)(?:token|(?:share|download|signed|presigned|in
 
 @dataclass(frozen=True)
 class Field:
-    """One property of a schema, by its JSON pointer, with what it is called and what it allows."""
+    """One property of a schema, with its JSON pointer, name and definition."""
 
     pointer: str
     name: str
@@ -41,7 +41,7 @@ class Field:
 
     @cached_property
     def plain(self) -> str:
-        """`dryRun`, `dry-run` and `DryRun` are all `dry_run`."""
+        """The name in snake case: `dryRun`, `dry-run` and `DryRun` become `dry_run`."""
         return "_".join(split_name(self.name[:64])) or self.name[:64].lower()
 
     @cached_property
@@ -55,7 +55,7 @@ class Field:
 
     def is_a(self, kind: str) -> bool:
         """Whether values of this JSON type are allowed."""
-        return any(kind == part.get("type") or kind in _listed(part.get("type")) for part in self.options)
+        return any(kind == part.get("type") or kind in _as_list(part.get("type")) for part in self.options)
 
     def bounded(self, *keywords: str) -> bool:
         """Whether any of the keywords limits the field."""
@@ -63,20 +63,20 @@ class Field:
 
     @property
     def secret(self) -> bool:
-        """Whether the name says that the value must be kept from others."""
+        """Whether the name says that the value is a secret."""
         last = self.plain.rpartition("_")[2]
         return self.plain in _SECRET_NAMES or last in _SECRET_WORDS or bool(_SECRET_END.search(self.plain))
 
     @property
     def issued(self) -> bool:
-        """Whether a result of this name lets whoever holds it in."""
+        """Whether a result field of this name grants access to its holder."""
         return self.secret or bool(_ISSUED_END.search(self.plain))
 
 
 def fields_of(schema: Any) -> Iterator[Field]:
-    """Every property of a schema, through objects, lists, unions and its own references, each of these followed once.
+    """Yield every property of a schema through objects, lists, unions and local references, each followed once.
 
-    There is a bound that nobody reaches by hand.
+    The depth is limited.
     """
     return islice(_walk(schema, "", 0, schema, set()), _MOST)
 
@@ -86,41 +86,41 @@ def _walk(schema: Any, pointer: str, depth: int, root: Any, followed: set[str]) 
         return
     properties = schema.get("properties")
     if isinstance(properties, Mapping):
-        required = _listed(schema.get("required"))
+        required = _as_list(schema.get("required"))
         for name, inner in properties.items():
             here = f"{pointer}/properties/{escaped(str(name))}"
-            yield Field(here, str(name), _meant(inner, root), name in required)
+            yield Field(here, str(name), _resolve(inner, root), name in required)
             yield from _walk(inner, here, depth + 1, root, followed)
     yield from _walk(schema.get("items"), f"{pointer}/items", depth + 1, root, followed)
     for key in _UNIONS:
-        for index, part in enumerate(_listed(schema.get(key))):
+        for index, part in enumerate(_as_list(schema.get(key))):
             yield from _walk(part, f"{pointer}/{key}/{index}", depth + 1, root, followed)
     reference = schema.get("$ref")
     if isinstance(reference, str) and reference not in followed:
         followed.add(reference)
-        yield from _walk(_referred(reference, root), reference[1:], depth + 1, root, followed)
+        yield from _walk(_follow_reference(reference, root), reference[1:], depth + 1, root, followed)
 
 
-def _meant(schema: Any, root: Any) -> Mapping[str, Any]:
-    """What a property is, where it or the parts of its union say so elsewhere in the document."""
+def _resolve(schema: Any, root: Any) -> Mapping[str, Any]:
+    """Return the property's schema with local references resolved."""
     if not isinstance(schema, Mapping):
         return {}
     if "$ref" in schema:
-        schema = {**_referred(schema["$ref"], root), **schema}
-    referring = [key for key in _UNIONS if any(map(_refers, _listed(schema.get(key))))]
+        schema = {**_follow_reference(schema["$ref"], root), **schema}
+    referring = [key for key in _UNIONS if any(map(_has_reference, _as_list(schema.get(key))))]
     parts = {
-        key: [{**_referred(one["$ref"], root), **one} if _refers(one) else one for one in schema[key]]
+        key: [{**_follow_reference(one["$ref"], root), **one} if _has_reference(one) else one for one in schema[key]]
         for key in referring
     }
     return {**schema, **parts} if parts else schema
 
 
-def _refers(schema: Any) -> bool:
+def _has_reference(schema: Any) -> bool:
     return isinstance(schema, Mapping) and "$ref" in schema
 
 
-def _referred(reference: Any, root: Any) -> Mapping[str, Any]:
-    """What a reference within the document leads to; nothing where it leads out of it or nowhere."""
+def _follow_reference(reference: Any, root: Any) -> Mapping[str, Any]:
+    """Return the target of a local reference; empty if it is remote or missing."""
     if not isinstance(reference, str) or not reference.startswith("#/"):
         return {}
     here = root
@@ -129,7 +129,7 @@ def _referred(reference: Any, root: Any) -> Mapping[str, Any]:
     return here if isinstance(here, Mapping) else {}
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 

@@ -1,4 +1,4 @@
-"""Where in a JSON text do its values stand, and which of them are definitions?"""
+"""Positions of values and definitions in a JSON text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Where a key and its value stand; in a list the key is empty."""
+    """Position of a key and its value; the key is empty in a list."""
 
     key: str
     begins: int
@@ -24,7 +24,7 @@ class Member:
 
 
 def members(text: str, at: int) -> Iterator[Member]:
-    """The members of the object, or the items of the list, that begins at this place."""
+    """Yield the members of the object, or items of the list, that starts at this position."""
     closing = {"{": "}", "[": "]"}[text[at]]
     place = skip(text, at + 1)
     while text[place] != closing:
@@ -47,12 +47,12 @@ def skip(text: str, at: int) -> int:
 
 
 def definitions_in(text: str) -> list[tuple[int, int]]:
-    """Where each definition begins and ends, in the order in which they are read: of one document, or line by line.
+    """Return start and end of each definition, in one document or line by line.
 
-    None of them is known in a text that nests too deeply to be taken apart.
+    The result is empty for a text that nests too deeply.
     """
     with suppress(RecursionError):
-        return [span for begins, ends in _documents(text) for span in _held(text, begins, ends)]
+        return [span for begins, ends in _documents(text) for span in _definitions_between(text, begins, ends)]
     return []
 
 
@@ -66,7 +66,7 @@ def _documents(text: str) -> Iterator[tuple[int, int]]:
 
 
 def lines_of_names(text: str) -> Iterator[int]:
-    """The line on which the name of each definition stands, in the order in which they are read."""
+    """Yield the line of each definition's name."""
     line, last = 1, 0
     for begins, _ in definitions_in(text):
         at = _value(text, begins, "name") or begins
@@ -75,8 +75,10 @@ def lines_of_names(text: str) -> Iterator[int]:
         yield line
 
 
-def _held(text: str, begins: int, ends: int) -> list[tuple[int, int]]:
-    """The items of a list or of a page of one, bare or inside a JSON-RPC answer; anything else is a definition."""
+def _definitions_between(text: str, begins: int, ends: int) -> list[tuple[int, int]]:
+    """Return the items of a list or of a tools/list result, bare or inside a JSON-RPC response, else the value
+    itself.
+    """
     at = begins
     for key in ("result", "tools"):
         inner = _value(text, at, key)

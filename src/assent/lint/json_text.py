@@ -1,4 +1,4 @@
-"""How is a value written as JSON that people can read and every file can hold?"""
+"""Writes values as readable JSON."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from typing import Any
 
 
 def written(value: Any) -> str:
-    """Indented, with letters as they are; halves of characters, which UTF-8 cannot say, stay escapes."""
+    """Return indented JSON with unescaped letters; lone surrogates stay escaped, because UTF-8 cannot encode them."""
     said = json.dumps(value, indent=2, ensure_ascii=False)
     return said.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Writes the tools of a server as a Markdown table, and compares a page with it."""
+"""Writes a server's tools as a Markdown table and compares a page with it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BEGIN = "<!-- assent:tools -->"
 END = "<!-- /assent:tools -->"
 _SENTENCE = re.compile(r"(.+?[.!?])(?:\s|$)", re.DOTALL)
 _NOTHING = "—"
-# Both are code in Markdown, where a mark is an example of one.
+# Both are code in Markdown, where a marker is only an example.
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 # A backslash before an escaped pipe would end the cell.
 _PIPE = re.compile(r"(\\*)\|")
@@ -24,7 +24,7 @@ _INDENTED = re.compile(r" {4}| {0,3}\t")
 
 
 def table(subjects: Sequence[LintedTool]) -> str:
-    """A Markdown table with a row for every tool: its tier and risk under contract, its hints, what it does."""
+    """Return a Markdown table with a row per tool: tier and risk under contract, hints, and first sentence."""
     governed = any(subject.contract is not None for subject in subjects)
     head = [
         "Tool",
@@ -51,7 +51,7 @@ def _row(subject: LintedTool, governed: bool) -> list[str]:
 
 
 def _warnings(subject: LintedTool) -> list[str]:
-    """What a reader must know before the description: the tool is not served, or it says two things."""
+    """Return warnings for the reader: the tool is not served, or its annotations contradict its contract."""
     served = [f"**Not served: {subject.withheld}.**"] if subject.withheld else []
     return [*served, *(f"**Contradiction: {message}.**" for message in subject.contradictions)]
 
@@ -61,11 +61,11 @@ def _hint(value: bool | None) -> str:
 
 
 def _cell(text: str) -> str:
-    return _seen(" ".join(_PIPE.sub(r"\1\1\\|", text).replace("<", "&lt;").split()))
+    return _visible(" ".join(_PIPE.sub(r"\1\1\\|", text).replace("<", "&lt;").split()))
 
 
-def _seen(text: str) -> str:
-    """The text with what nobody sees, or no file can hold, written out."""
+def _visible(text: str) -> str:
+    """Return the text with invisible and unencodable characters written out."""
     hidden = set(hidden_in(text))
     return "".join(f"\\u{{{ord(one):x}}}" if at in hidden else one for at, one in enumerate(text))
 
@@ -75,22 +75,22 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """What stands before the first full stop."""
+    """Return the text before the first full stop."""
     match = _SENTENCE.match(text.strip())
     return (match[1] if match else text.strip())[:200]
 
 
-def placed(page: str, made: str, file: str = "") -> str:
-    """The page with the table between its marks, and every other line as it was."""
+def placed(page: str, table_text: str, file: str = "") -> str:
+    """Return the page with the table between its markers; other lines are unchanged."""
     lines = io.StringIO(page, newline="").readlines()
     begin, end = _place(lines, file)
     line_end = lines[begin][len(lines[begin].rstrip("\r\n")) :]
-    table_lines = [line + line_end for line in made.split("\n")]
+    table_lines = [line + line_end for line in table_text.split("\n")]
     return "".join([*lines[: begin + 1], *table_lines, *lines[end:]])
 
 
 def _place(lines: Sequence[str], file: str) -> tuple[int, int]:
-    """Which lines are the two marks; a page with any other number of them is not guessed at."""
+    """Return the lines of the two markers; raise if there are more or fewer."""
     marks = list(_marks(lines))
     if [mark for mark, _ in marks] == [BEGIN, END]:
         return marks[0][1], marks[1][1]
@@ -104,7 +104,7 @@ def _place(lines: Sequence[str], file: str) -> tuple[int, int]:
 
 
 def _marks(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """The lines that are a mark and nothing else, outside of code."""
+    """Yield the lines that contain only a marker, outside of code."""
     fence = ""
     for at, line in enumerate(line.removeprefix("\ufeff") for line in lines):
         bare = line.strip()
@@ -116,9 +116,9 @@ def _marks(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
             yield bare, at
 
 
-def drift(page: str, made: str, file: str = "") -> list[str]:
-    """How the page differs from what it should be, as a unified diff; nothing where it is equal."""
-    wanted = placed(page, made, file)
+def drift(page: str, table_text: str, file: str = "") -> list[str]:
+    """Return the difference between the page and the table as a unified diff; empty if equal."""
+    wanted = placed(page, table_text, file)
     return list(
         difflib.unified_diff(page.splitlines(), wanted.splitlines(), file or "page", "generated", lineterm="", n=1)
     )

@@ -1,7 +1,6 @@
-"""Which texts of a definition does a model read, and where does each of them stand?
+"""Texts of a definition that a model reads, with their positions.
 
-All of a schema goes to the model, so a text can hide in the description of a list's items, in a default or in an
-enumeration as well as in the description of the tool.
+A model gets the whole schema, so text can hide in the description of list items, in a default or in an enum.
 """
 
 from __future__ import annotations
@@ -14,13 +13,13 @@ from assent.lint.fields import escaped
 
 _MOST = 20_000
 _DEEPEST = 40
-# Words of the language of schemas, not of whoever wrote one.
+# Keywords of JSON Schema, which the author did not write.
 _GRAMMAR = frozenset(("$ref", "$schema", "$id", "$anchor", "type", "format", "pattern", "required"))
 _NAMING = frozenset(("properties", "$defs", "definitions", "patternProperties"))
 
 
 def texts_in(definition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every text for people or models, by its JSON pointer; names of tools and fields are not among them."""
+    """Yield every text for people or models with its JSON pointer; names of tools and fields are left out."""
     for key in ("title", "description"):
         if isinstance(definition.get(key), str):
             yield f"/{key}", definition[key]

@@ -1,4 +1,4 @@
-"""What is a rule of the linter, and what is a finding?"""
+"""Rules and findings of the linter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Example = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class RawFinding:
-    """What a rule says about one tool: the sentence, where in its definition, and what to do this time."""
+    """What a rule reports about one tool: the sentence, the place in the definition, and the fix."""
 
     message: str
     at: str = ""
@@ -53,7 +53,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong, where it stands, and what to do about it. `tool` is empty for a whole target."""
+    """One finding: what is wrong, where, and how to fix it. `tool` is empty for a whole target."""
 
     rule: str
     severity: Severity
@@ -66,7 +66,7 @@ class Finding:
 
     @property
     def fingerprint(self) -> str:
-        """The same for the same finding in a later run, wherever its line has moved."""
+        """Stable id of the finding across runs, even if its line moves."""
         told = "\0".join((self.rule, self.tool, self.at))
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""What does the linter find in a target, and what of it counts?"""
+"""Runs the rules on a target and collects the findings that count."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from assent.lint.target import LintedTool, Target
 
 @cache
 def all_rules() -> dict[str, Rule]:
-    """Every rule there is, by name: one per file."""
+    """Return every rule by name; there is one per file."""
     found = [import_module(f"{_home.__name__}.{module.name}").RULE for module in iter_modules(_home.__path__)]
     return {rule.name: rule for rule in sorted(found, key=lambda rule: rule.name)}
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was found, gravest first within each tool's place, and what was found but does not count."""
+    """Findings, most severe first per tool, and findings that do not count."""
 
     target: str
     tools: tuple[LintedTool, ...]
     findings: tuple[Finding, ...]
     suppressed: tuple[tuple[Finding, str], ...] = ()
     known: tuple[Finding, ...] = ()
-    """Findings that the baseline has already."""
+    """Findings that are in the baseline."""
     idle: tuple[Suppression, ...] = field(default=())
-    """Suppressions that suppressed nothing although their rule was asked."""
+    """Suppressions that matched nothing although their rule ran."""
     used: tuple[Suppression, ...] = ()
-    """Suppressions that suppressed something."""
+    """Suppressions that matched a finding."""
 
     def count(self, severity: Severity) -> int:
         return sum(1 for finding in self.findings if finding.severity == severity)
 
     def fails(self, least: Severity = "warning") -> bool:
-        """Whether anything found is at least as grave."""
+        """Whether a finding has at least this severity."""
         grave = SEVERITIES[: SEVERITIES.index(least) + 1]
         return any(finding.severity in grave for finding in self.findings)
 
@@ -52,7 +52,7 @@ def lint(
     least: Severity = "note",
     only: Iterable[str] = (),
 ) -> Report:
-    """Ask every rule; take out what is suppressed with a reason."""
+    """Run every rule; leave out findings that are suppressed with a reason."""
     shown = SEVERITIES[: SEVERITIES.index(least) + 1]
     asked = [rule for rule in all_rules().values() if rule.asked(target) and rule.severity in shown]
     chosen = set(only)
@@ -83,7 +83,7 @@ def lint(
 
 
 def together(reports: Sequence[Report]) -> Report:
-    """Several reports as one; a suppression that one of them needed is not idle in the others."""
+    """Merge reports; a suppression that one report needed counts as used in all."""
     if len(reports) == 1:
         return reports[0]
     used = {suppression for one in reports for suppression in one.used}
@@ -102,16 +102,16 @@ def together(reports: Sequence[Report]) -> Report:
 def _findings(rule: Rule, target: Target) -> Iterator[Finding]:
     if rule.each is not None:
         for subject in target.subjects:
-            for said in rule.each(subject):
-                yield _finding(rule, subject.name, said, subject)
+            for raw in rule.each(subject):
+                yield _finding(rule, subject.name, raw, subject)
     if rule.whole is not None:
         homes = {subject.name: subject for subject in target.subjects}
-        for tool, said in rule.whole(target):
-            yield _finding(rule, tool, said, homes.get(tool), target.name if not tool else "")
+        for tool, raw in rule.whole(target):
+            yield _finding(rule, tool, raw, homes.get(tool), target.name if not tool else "")
 
 
-def _finding(rule: Rule, tool: str, said: RawFinding, subject: LintedTool | None, file: str = "") -> Finding:
+def _finding(rule: Rule, tool: str, raw: RawFinding, subject: LintedTool | None, file: str = "") -> Finding:
     place, line = (subject.file, subject.line) if subject else (file, 0)
-    if said.at.startswith("line "):
-        line = int(said.at.removeprefix("line "))
-    return Finding(rule.name, rule.severity, tool, said.message, said.at, said.fix or rule.fix, place, line)
+    if raw.at.startswith("line "):
+        line = int(raw.at.removeprefix("line "))
+    return Finding(rule.name, rule.severity, tool, raw.message, raw.at, raw.fix or rule.fix, place, line)

@@ -1,7 +1,8 @@
-"""May a fix say this of a tool, or would hosts then guard it less than its definition deserves?
+"""Decides whether an automatic fix is safe.
 
-A fix that nobody looks at must not take a person out of the loop: what it writes leaves a tool at least as guarded as
-it was, or says what the definition confidently says too.
+A fix must not remove a person from the loop. What it writes leaves a tool at least as guarded as before, or repeats
+what
+the definition clearly says.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from assent.lint.target import LintedTool
 _SHORT = {wire: short for short, wire in WIRE_NAMES.items()}
 
 
-def deserved(tool: LintedTool, hint: str, value: bool) -> bool:
-    """Whether a hint of this value, under its wire name, guards no less than the definition deserves."""
+def is_safe_hint(tool: LintedTool, hint: str, value: bool) -> bool:
+    """Whether this hint value keeps the tool at least as guarded as its definition requires."""
     inference = tool.inference
     match _SHORT[hint], value:
         case "read_only", True:
@@ -31,8 +32,8 @@ def deserved(tool: LintedTool, hint: str, value: bool) -> bool:
     return True
 
 
-def spelled_out(tool: LintedTool, hint: str) -> Iterator[Edit]:
-    """An absent hint written as what its absence means already, where the definition says the same."""
+def explicit_default(tool: LintedTool, hint: str) -> Iterator[Edit]:
+    """Yield an edit that writes an absent hint as its default, if the definition agrees."""
     short = _SHORT[hint]
     value = SPECIFIED_DEFAULTS[short]
     if tool.contract is None and tool.confident and getattr(tool.inference, short, None) == value:

@@ -1,4 +1,4 @@
-"""Reads what a file holds: tool definitions, contracts, an API description or a configuration."""
+"""Reads lint targets from files: tool definitions, contracts, API descriptions and configurations."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from assent.lint.target import LintedTool, Target, subject_of
 
 Kind = Literal["definitions", "contracts", "openapi", "configuration"]
 ReadApi = Callable[[Path, Profile], Sequence[LintedTool]]
-"""What turns an API description into subjects; given from above, since reading one is the edge's work."""
+"""Converts an API description into tools; passed in, because a higher layer reads such documents."""
 
 _CONFIGURES = {"upstreams", "auth", "store", "mcpServers", "contracts", "guards", "public_url"}
 _HOMES = (("result", "tools"), ("tools",), ())
-"""Where a list of tools stands in a document."""
+"""Where a document holds a list of tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class LintInput:
-    """A target, the suppressions that stand beside its contracts, and the name a server gives itself."""
+    """A target, the suppressions in its contract files, and the server's own name."""
 
     target: Target
     suppressions: tuple[Suppression, ...] = ()
     server: str = ""
     unchecked: str = ""
-    """Why nothing is known of this server's tools; empty where they were read."""
+    """Why this server's tools could not be read; empty if they were."""
 
 
 def read_file(
@@ -50,7 +50,7 @@ def read_file(
     read_api: ReadApi | None = None,
     own_profile: bool = False,
 ) -> LintInput:
-    """The target in a file, whatever kind of file it is; with `own_profile` a configuration's own comes first."""
+    """Read the target in a file of any kind; with `own_profile` the profile of a configuration comes first."""
     text = _text(path)
     return read_text(
         text, path, said_by=said_by, known=known, overlays=overlays, read_api=read_api, own_profile=own_profile
@@ -67,7 +67,7 @@ def read_text(
     read_api: ReadApi | None = None,
     own_profile: bool = False,
 ) -> LintInput:
-    """The target in the text of a file."""
+    """Read the target in the text of a file."""
     name = str(path)
     kind, value = kind_of(text, name)
     if overlays and kind in ("contracts", "configuration"):
@@ -95,7 +95,7 @@ def read_text(
 
 
 def _is_yaml(text: str) -> bool:
-    """Whether it is not JSON, whole or line by line: YAML in flow style begins with a brace too."""
+    """Whether the text is YAML and not JSON; YAML in flow style starts with a brace too."""
     return _json(text) is None
 
 
@@ -107,7 +107,7 @@ def _definitions(text: str, file: str) -> list[Mapping[str, Any]]:
 
 
 def kind_of(text: str, file: str = "") -> tuple[Kind, Any]:
-    """Which kind of document a text is; lists of tools are recognised without parsing all of them twice."""
+    """Return the kind of a document; lists of tools are recognised without parsing them twice."""
     value = _json(text)
     if value is None:
         value = YamlDocument(text, file).value
@@ -130,7 +130,7 @@ def kind_of(text: str, file: str = "") -> tuple[Kind, Any]:
 def under_contract(
     definitions: Sequence[Mapping[str, Any]], contracts: Mapping[str, Contract], said_by: Profile, file: str = ""
 ) -> tuple[LintedTool, ...]:
-    """Definitions as they go out: each under the contract written for it, the others as they are."""
+    """Return the definitions as served: with their contracts, the others unchanged."""
     return tuple(_under(definition, contracts, said_by, file, 0) for definition in definitions)
 
 
@@ -150,13 +150,13 @@ def _contracts(text: str, name: str, said_by: Profile, known: Sequence[str]) -> 
 
 
 def suppressions_beside(files: Sequence[Path], known: Sequence[str]) -> list[Suppression]:
-    """The suppressions in the comments of contract files."""
+    """Return the suppressions in the comments of contract files."""
     texts = {str(file): _text(file) for file in files}
     return [one for name, text in texts.items() for one in in_comments(text, YamlDocument(text, name), known)]
 
 
 def _configuration(text: str, path: Path, value: dict[str, Any], said_by: Profile, known: Sequence[str]) -> LintInput:
-    """A configuration as it is written, and the contracts it names; its upstreams are not contacted."""
+    """Read a configuration and its contract files; its upstreams are not contacted."""
     subjects: list[LintedTool] = []
     suppressions: list[Suppression] = []
     files = _named_files(path, value)
@@ -169,7 +169,7 @@ def _configuration(text: str, path: Path, value: dict[str, Any], said_by: Profil
 
 
 def _named_files(path: Path, value: dict[str, Any]) -> list[Path]:
-    """The contract files that a configuration names; those that the environment names are not known here."""
+    """Return the contract files that a configuration names; those from the environment are unknown here."""
     patterns = value.get("contracts", [])
     if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
         remedy = "Write them in brackets, or each on a line after a hyphen"
@@ -178,7 +178,7 @@ def _named_files(path: Path, value: dict[str, Any]) -> list[Path]:
 
 
 def _profile_in(path: Path, value: dict[str, Any]) -> Profile | None:
-    """The profile that a configuration names; one that the environment names is not known here."""
+    """Return the profile that a configuration names; one from the environment is unknown here."""
     name = value.get("profile", "${")
     if isinstance(name, str) and "${" in name:
         return None
@@ -189,7 +189,7 @@ def _profile_in(path: Path, value: dict[str, Any]) -> Profile | None:
 
 
 def fixable_files(path: Path) -> list[Path]:
-    """The files in which fixes of this target are made: itself, or the contract files that it names."""
+    """Return the files in which fixes of this target are made: itself, or its contract files."""
     text = _text(path)
     kind, value = kind_of(text, str(path))
     if kind == "definitions" and _is_yaml(text):
@@ -210,7 +210,7 @@ def _text(path: Path) -> str:
 
 
 def _json(text: str) -> Any:
-    """The value of a JSON text, the first of several where there is one per line; None where it is not JSON."""
+    """Return the JSON value, the first one of JSON lines; None if the text is not JSON."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     for part in (text, text.lstrip().split("\n", 1)[0]):
@@ -221,7 +221,7 @@ def _json(text: str) -> Any:
 
 
 def _lines_in_yaml(document: YamlDocument, count: int) -> list[int]:
-    """The line on which each tool's name stands."""
+    """Return the line of each tool's name."""
     return [
         next((document.lines[path] for home in _HOMES if (path := (*home, index, "name")) in document.lines), 1)
         for index in range(count)

@@ -24,7 +24,7 @@ _KEYS = {"rule", "tool", "because"}
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One rule, not applied to the tools a pattern names, for a reason."""
+    """One rule, not applied to the tools that match a pattern, for a reason."""
 
     rule: str
     tool: str
@@ -37,7 +37,7 @@ class Suppression:
 
 
 def in_comments(text: str, document: YamlDocument, known: Collection[str]) -> list[Suppression]:
-    """The suppressions in the comments of a contract file."""
+    """Return the suppressions in the comments of a contract file."""
     homes = {place for _, place in homes_of(document)}
     starts = sorted((line, path[-1]) for path, line in document.lines.items() if path[:-1] in homes)
     found: list[Suppression] = []
@@ -48,7 +48,7 @@ def in_comments(text: str, document: YamlDocument, known: Collection[str]) -> li
         if match is None:
             continue
         tool = _owner(number, lines, starts)
-        fault = _wrong(match["rule"], match["because"], known) if tool else "it stands outside the block of a tool"
+        fault = _find_problem(match["rule"], match["because"], known) if tool else "it is outside the block of a tool"
         if fault:
             faults.append(Fault(fault, _FORM + " inside the tool's block", file=document.file, line=number))
         elif tool:
@@ -82,7 +82,7 @@ def _indent(line: str) -> int:
 
 
 def read_suppressions(path: Path, known: Collection[str]) -> list[Suppression]:
-    """A file of suppressions: `suppressions:` and a list of rule, tool (a pattern; all of them without it), because."""
+    """Read a file of suppressions: `suppressions:` with a list of rule, tool (a pattern, default all) and because."""
     try:
         document = YamlDocument(path.read_text(encoding="utf-8"), str(path))
     except (OSError, UnicodeDecodeError) as error:
@@ -101,7 +101,7 @@ def read_suppressions(path: Path, known: Collection[str]) -> list[Suppression]:
         if not isinstance(one, dict) or set(one) - _KEYS or not all(isinstance(each, str) for each in one.values()):
             faults.append(Fault("a suppression has rule, tool and because", "Correct it", file=file, line=line))
             continue
-        wrong = _wrong(one.get("rule", ""), one.get("because"), known)
+        wrong = _find_problem(one.get("rule", ""), one.get("because"), known)
         if wrong:
             faults.append(Fault(wrong, "Name the rule and say why", file=file, line=line))
             continue
@@ -111,7 +111,7 @@ def read_suppressions(path: Path, known: Collection[str]) -> list[Suppression]:
     return found
 
 
-def _wrong(rule: str, because: str | None, known: Collection[str]) -> str | None:
+def _find_problem(rule: str, because: str | None, known: Collection[str]) -> str | None:
     if rule not in known:
         return f"there is no rule {rule!r}" if rule else "no rule is named"
     return None if because and because.strip() else f"{rule} is suppressed without a reason"

@@ -1,4 +1,4 @@
-"""What is under the linter's eyes: which tools, what is said of each, and under which profile?"""
+"""Lint targets: the tools, their definitions and contracts, and the profile."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _TIERS = frozenset(Tier)
 
 @dataclass(frozen=True)
 class LintedTool:
-    """One tool: its definition as it goes out, its contract where there is one, and where both stand."""
+    """One tool: its definition as served, its contract if there is one, and their positions."""
 
     definition: Mapping[str, Any]
     contract: Contract | None = None
     method: str = ""
-    """The HTTP method behind it, where it is known."""
+    """The HTTP method of the tool, if known."""
     file: str = ""
     line: int = 0
     partial: bool = False
-    """Whether only the contract is known, not what the server says beside it."""
+    """Whether only the contract is known, not the server's definition."""
     contradictions: tuple[str, ...] = ()
-    """Where the annotations that its author wrote say something else than the contract of the same author."""
+    """Where the author's annotations contradict the author's contract."""
     withheld: str = ""
-    """Why the server has the tool and does not serve it."""
+    """Why the server withholds the tool."""
     upstream: str = ""
-    """The upstream that its contract is bound to."""
+    """The upstream of its contract."""
 
     @property
     def name(self) -> str:
@@ -79,13 +79,13 @@ class LintedTool:
 
     @property
     def projection(self) -> Mapping[str, Any]:
-        """What a server under contract says of it in `_meta`."""
+        """The contract's projection in `_meta` of a server under contract."""
         said = self.mapping("_meta").get(CONTRACT_KEY)
         return said if isinstance(said, Mapping) else {}
 
     @cached_property
     def tier(self) -> Tier:
-        """The tier its contract declares, or the one inferred."""
+        """The tier of its contract, or the inferred one."""
         if self.contract is not None:
             return self.contract.side_effect
         declared = self.projection.get("tier")
@@ -93,17 +93,17 @@ class LintedTool:
 
     @property
     def because(self) -> str:
-        """The decisive reason of the inference."""
+        """The main reason of the inference."""
         return self.inference.reasons[0] if self.inference.reasons else "its definition says so"
 
     @cached_property
     def inputs(self) -> tuple[Field, ...]:
-        """Every field of the input, nested ones too."""
+        """Every field of the input, including nested ones."""
         return tuple(fields_of(self.definition.get("inputSchema")))
 
     @cached_property
     def texts(self) -> tuple[tuple[str, str], ...]:
-        """Every text that a model or a person reads, by its place."""
+        """Every text that a model or a person reads, by its position."""
         return tuple(texts_in(self.definition))
 
     @cached_property
@@ -119,7 +119,7 @@ class Target:
     subjects: tuple[LintedTool, ...] = ()
     profile: Profile = field(default_factory=lambda: profile("spec"))
     configuration: str = ""
-    """The text of a configuration file, as it was written."""
+    """The text of a configuration file."""
 
     @cached_property
     def names(self) -> Counter[str]:
@@ -136,7 +136,7 @@ def subject_of(
     line: int = 0,
     upstream: str = "",
 ) -> LintedTool:
-    """A definition as it goes out: as it is, or as its contract derives it under a profile."""
+    """Return the tool as served: unchanged, or with the fields that its contract derives under a profile."""
     partial = contract is not None and not definition
     if contract is not None:
         definition = compile_tool(contract, profile=said_by, definition=definition).definition
@@ -144,7 +144,7 @@ def subject_of(
 
 
 def target_of(example: Mapping[str, Any], profile_name: str = "spec") -> Target:
-    """The target that an example of a rule describes."""
+    """Return the target that an example of a rule describes."""
     said_by = profile(profile_name)
     if "name" in example:
         example = {"tools": [example]}

@@ -1,4 +1,4 @@
-"""Does a tool take an idempotency key, a dry run or a selection?"""
+"""Traits of a tool: takes an idempotency key, has a dry run, selects many items."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _REHEARSALS = frozenset(
     ("dry_run", "dryrun", "preview", "preview_only", "simulate", "validate_only", "what_if", "whatif", "test_mode")
 )
 _SELECTIONS = frozenset(("filter", "filters", "where", "selector", "all", "everything", "pattern", "glob", "criteria"))
-# In a tool that loses nothing these are for a place on a page or in a text.
+# In a tool without loss these select a place on a page or in a text.
 _LOOSE = frozenset(("selector", "pattern", "glob"))
 _MANY = frozenset(("items", "records", "files", "paths", "messages", "entries", "documents", "rows", "keys", "names"))
 
 
 def takes_key(tool: LintedTool) -> bool:
-    """Whether a repetition can be known by a key, as an argument or as the server's own contract wants it."""
+    """Whether a key can identify a repetition, as an argument or by the server's contract."""
     idempotency = tool.projection.get("idempotency")
     if tool.contract is None and isinstance(idempotency, Mapping) and idempotency.get("key") == "required":
         return True
@@ -31,7 +31,7 @@ def takes_key(tool: LintedTool) -> bool:
 
 
 def rehearses(tool: LintedTool) -> bool:
-    """Whether a call can be rehearsed, by its contract or by an argument."""
+    """Whether a dry run is possible, by the contract or by an argument."""
     if tool.contract is not None and tool.contract.dry_run.mode != "none":
         return True
     dry_run = tool.projection.get("dry_run")
@@ -41,22 +41,22 @@ def rehearses(tool: LintedTool) -> bool:
 
 
 def presses(tool: LintedTool) -> bool:
-    """Whether what it may lose is whatever stands under a finger: nobody can say that beforehand."""
+    """Whether it presses on a screen, so that the loss cannot be known beforehand."""
     return any("live screen" in reason for reason in tool.inference.reasons)
 
 
 def restarts(tool: LintedTool) -> bool:
-    """Whether what it loses is only what runs at the moment: on that, unlike on deleting, vendors differ."""
+    """Whether it only interrupts running work; vendors disagree whether that is destructive."""
     return any("interrupts what runs" in reason for reason in tool.inference.reasons)
 
 
 def selection(tool: LintedTool) -> Field | None:
-    """The argument that names many things at once; in a tool that only changes, a list is what it is changed to."""
+    """Return the argument that selects many items; in a tool that only changes, a list is the new value."""
     selects = set(tool.contract.selects) if tool.contract else set()
     loses = tool.inference.destructive or tool.tier == "destructive"
     for field in tool.inputs:
         if not loses and field.pointer.startswith(("/$defs/", "/definitions/")):
-            continue  # the filter of a thing that is made or changed belongs to the thing
+            continue  # a filter that is created or changed belongs to the object
         if field.name in selects or (field.plain in _SELECTIONS and (loses or field.plain not in _LOOSE)):
             return field
         if loses and field.is_a("array") and (field.plain.endswith("ids") or field.plain in _MANY):

@@ -1,4 +1,4 @@
-"""What does a test need of the world?"""
+"""Helpers for tests of servers and contracts."""
 
 from importlib import import_module
 from typing import Any

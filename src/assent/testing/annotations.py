@@ -1,4 +1,4 @@
-"""Is every tool of a server annotated, and as its policy says?"""
+"""Assertions about the annotations of a server's tools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Definitions = Sequence[Mapping[str, Any]]
 
 
 def tools_of(server: Any) -> Definitions:
-    """The definitions of a server object, of a URL, or as they are given."""
+    """Return the definitions of a server object, of a URL, or as given."""
     if isinstance(server, Sequence) and not isinstance(server, str):
         for one in server:
             if not isinstance(one, Mapping) or not isinstance(one.get("name"), str):
@@ -46,12 +46,14 @@ def every_tool_annotated(server: Any) -> None:
             wrong.append(f"{definition['name']}: neither readOnlyHint nor destructiveHint is set")
         if claims.read_only and claims.destructive:
             wrong.append(f"{definition['name']}: readOnlyHint and destructiveHint are both true")
-        wrong += [f"{definition['name']}: {name} is not a hint; write {wire}" for name, wire in _misspelt(definition)]
+        wrong += [
+            f"{definition['name']}: {name} is not a hint; write {wire}" for name, wire in _misspelt_hints(definition)
+        ]
     assert not wrong, "tools without proper hints:\n  " + "\n  ".join(wrong)
 
 
 def _against_contracts(server: Any) -> list[str]:
-    """What a server object with contracts does not serve, and what its author's annotations say against them."""
+    """Return the tools that a server with contracts withholds, and annotations that contradict a contract."""
     if isinstance(server, str | Sequence):
         return []
     own, contracts = own_hints_in(server), contracts_in(server)
@@ -63,8 +65,8 @@ def _against_contracts(server: Any) -> list[str]:
     ]
 
 
-def _misspelt(definition: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Names that hosts do not read, each with the hint that is meant."""
+def _misspelt_hints(definition: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return hint names that hosts do not read, each with the correct name."""
     annotations = definition.get("annotations")
     names = annotations if isinstance(annotations, Mapping) else {}
     return [(name, wire) for name in names for wire in [meant(name)] if wire is not None and wire != name]
@@ -99,9 +101,9 @@ def _differences(name: str, definition: Mapping[str, Any], expected: Mapping[str
     for short, wire in WIRE_NAMES.items():
         said, policy = annotations.get(wire), wanted.get(short)
         if said is not policy:
-            lines.append(f"{name}: {wire} is {_word(said)}, the policy says {_word(policy)}")
+            lines.append(f"{name}: {wire} is {_format_hint(said)}, the policy says {_format_hint(policy)}")
     return lines
 
 
-def _word(value: Any) -> str:
+def _format_hint(value: Any) -> str:
     return "absent" if value is None else str(value).lower()

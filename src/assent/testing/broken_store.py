@@ -1,4 +1,4 @@
-"""What happens when the store fails at just this moment?"""
+"""Store that fails at chosen operations."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Fails = Callable[[str, int], bool]
 
 
 class BrokenStore:
-    """A store that refuses the operations it is told to, before anything of them is written.
+    """A store that refuses chosen operations before anything is written.
 
-    `fails` is asked with the operation's name and how many came before it; `operations` lists what was tried.
+    `fails` gets the operation's name and its position; `operations` lists all attempts.
     """
 
     def __init__(self, inner: Store, fails: Fails) -> None:
@@ -34,7 +34,7 @@ class BrokenStore:
             return method
         return self._sync(name, method) if name == "note" else self._async(name, method)
 
-    def _try(self, name: str) -> None:
+    def _count_or_fail(self, name: str) -> None:
         before = len(self.operations)
         self.operations.append(name)
         if self.fails(name, before):
@@ -43,7 +43,7 @@ class BrokenStore:
     def _sync(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
         def tried(*args: Any, **kwargs: Any) -> Any:
-            self._try(name)
+            self._count_or_fail(name)
             return method(*args, **kwargs)
 
         return tried
@@ -51,17 +51,17 @@ class BrokenStore:
     def _async(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         @wraps(method)
         async def tried(*args: Any, **kwargs: Any) -> Any:
-            self._try(name)
+            self._count_or_fail(name)
             return await method(*args, **kwargs)
 
         return tried
 
 
 def failing_at(*names: str) -> Fails:
-    """Every operation of these names fails."""
+    """Fail every operation with one of these names."""
     return lambda name, _: name in names
 
 
 def failing_nth(n: int) -> Fails:
-    """The n-th operation fails, counted from nought."""
+    """Fail the n-th operation, counted from zero."""
     return lambda _, before: before == n

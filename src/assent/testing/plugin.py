@@ -1,4 +1,4 @@
-"""How does a test suite ask whether a server keeps its promises? A plugin of pytest, with one fixture.
+"""Pytest plugin with one fixture that verifies a server.
 
 def test_the_server_keeps_its_promises(assent_verify):
     assent_verify(server, calls="all", snapshot=lambda: dict(database))
@@ -19,7 +19,7 @@ def assent_verify() -> Callable[..., Any]:
     `assent_verify(server, calls="reads", examples=5, snapshot=None, database=None, contracts=None, only=(),
     timeout=30)`. With `calls="all"` tools that have effects are called too: give it a server made for testing.
     """
-    # Imported when it is used: a plugin must cost nothing to those who do not.
+    # Imported at first use, so that the plugin costs nothing for other tests.
     from assent.testing.promises import assert_promises_kept
 
     return assert_promises_kept

@@ -1,4 +1,4 @@
-"""Does a server object keep the promises of its tools?"""
+"""Assertion that a server object keeps the promises of its tools."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def assert_promises_kept(
 
 
 def _run(work: Callable[[], Coroutine[Any, Any, Verdict]]) -> Verdict:
-    """Run it, in a thread of its own where a loop is running already."""
+    """Run the coroutine, in a thread of its own if a loop is already running."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""What does a test need of the world? In-memory ports, a clock that stands still, and a tool that remembers."""
+"""World for tests: in-memory ports, a manual clock, and a tool that records its calls."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assent.ports import Guard, Ports, Store
 from assent.stores.memory import MemoryStore
 
 Function = Callable[[dict[str, Any]], Any]
-"""A tool: its arguments in; a result, the structured part of one, an exception or something to wait for out."""
+"""A tool: takes arguments; returns a result, its structured part, an exception or an awaitable."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Clock:
 
 @dataclass(slots=True)
 class FakeUpstream:
-    """An upstream in memory that keeps its own log: effects, and apart from them what only previewed or read."""
+    """An in-memory upstream with a log of effects, and a separate one of previews and reads."""
 
     functions: dict[str, Function] = field(default_factory=dict)
     effects: list[tuple[str, dict[str, Any], str | None]] = field(default_factory=list)
@@ -70,7 +70,7 @@ class FakeUpstream:
 
 
 async def as_given(credentials: Any) -> Principal:
-    """Authentication of tests: the credentials are the principal; none is none."""
+    """Authenticator for tests: the credentials are the principal."""
     if credentials is None:
         raise Refusal("authenticate.missing")
     if not isinstance(credentials, Principal):
@@ -83,7 +83,7 @@ ANN = Principal("ann", "human", scopes=frozenset({"*"}), roles=frozenset({"appro
 
 
 class World:
-    """Everything the sentence needs, in memory."""
+    """Everything the pipeline needs, in memory."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class World:
         )
 
     def deploy(self, contracts: Mapping[str, Mapping[str, Any]]) -> None:
-        """Put these contracts in the place of those that were there."""
+        """Replace the contracts."""
         self.catalogue: Catalogue = catalogue_of(
             compile_tool(
                 read_contract(name, fields),
@@ -139,7 +139,7 @@ class World:
         reply: UserAnswer | None = None,
         can_ask: bool = False,
     ) -> Outcome:
-        """One request through the whole sentence."""
+        """Run one request through the whole pipeline."""
         keys = (key,) if key is not None else ()
         return await govern(Request(tool, arguments, by, keys, reply, can_ask=can_ask), self.ports)
 

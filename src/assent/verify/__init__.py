@@ -1,4 +1,4 @@
-"""Does a server do what its tools promise?"""
+"""Verification: calls a server's tools and compares what happens with their promises."""
 
 from assent.verify.databases import PostgresDatabase, SqliteDatabase, database_at
 from assent.verify.observe import Command, Observer

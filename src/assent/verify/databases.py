@@ -1,4 +1,4 @@
-"""What stands in the database behind a server? Every row of every table, read and never written."""
+"""Snapshots of a database: every row of every table, read-only."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _TABLES = (
     "where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema') order by 1, 2"
 )
 
-# An underscore alone would stand for any character.
+# Escaped, because an underscore alone matches any character.
 _OWN_TABLES = "select name from sqlite_master where type = 'table' and name not like 'sqlite!_%' escape '!' order by 1"
 
 
 def database_at(url: str) -> Observer:
-    """The database of this URL; raises SettingsError where there can be none."""
+    """Return the observer for a database URL; raise SettingsError if the URL is not supported."""
     if url.startswith(("postgresql://", "postgres://")):
         return PostgresDatabase(url)
     return SqliteDatabase(url)
 
 
 class SqliteDatabase:
-    """An SQLite database, opened for reading only."""
+    """An SQLite database, opened read-only."""
 
     def __init__(self, url: str) -> None:
         path = Path(url.removeprefix("sqlite:///"))
@@ -43,7 +43,7 @@ class SqliteDatabase:
     def _dump(self) -> Seen:
         connection = sqlite3.connect(self._address, uri=True)
         try:
-            connection.text_factory = _any_text
+            connection.text_factory = _decode_lossy
             tables = [row[0] for row in connection.execute(_OWN_TABLES)]
             return {f"table {name}": _text(connection.execute(f"select * from {_quoted(name)}")) for name in tables}
         except sqlite3.Error as error:
@@ -53,7 +53,7 @@ class SqliteDatabase:
 
 
 class PostgresDatabase:
-    """Every schema of a PostgreSQL database, in one read-only transaction per look."""
+    """All schemas of a PostgreSQL database, read in one read-only transaction per snapshot."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -86,8 +86,8 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _any_text(stored: bytes) -> str:
-    """Text as it was stored: SQLite takes what is no UTF-8 as well."""
+def _decode_lossy(stored: bytes) -> str:
+    """Decode text that may not be UTF-8, because SQLite stores any bytes."""
     return stored.decode("utf-8", "surrogateescape")
 
 

@@ -19,38 +19,38 @@ _GRACE = 5.0
 
 
 class HangGuard:
-    """A timer beside the loop, which ends the program with a sentence when a call does not even time out."""
+    """Timer outside the event loop. It ends the program with a message when a call does not even time out."""
 
     def __init__(self, patience: float, *, grace: float = _GRACE, end: Callable[[int], Any] = os._exit) -> None:
         self._patience, self._grace, self._end = patience, grace, end
 
     def over(self, session: ToolSession) -> ToolSession:
-        """The same session, each of its calls watched."""
-        return _Watched(session, self)
+        """Return the session with each call guarded."""
+        return _WatchedSession(session, self)
 
     def arm(self, tool: str) -> threading.Timer:
-        """Begin to watch one call; whoever gets its answer cancels this."""
-        said = f"{visible(tool)} did not answer and holds the program; call its server as a command: -- COMMAND"
-        return self._start(self._patience + self._grace, said, 1)
+        """Guard one call; cancel the timer when the answer arrives."""
+        message = f"{visible(tool)} did not answer and holds the program; call its server as a command: -- COMMAND"
+        return self._start(self._patience + self._grace, message, 1)
 
     def leave(self, code: int) -> threading.Timer:
-        """Everything is said: a server that cannot be closed does not keep anybody waiting."""
-        return self._start(self._grace, "the server did not end and was left behind", code)
+        """Guard the exit, so that a server that does not close cannot delay it."""
+        return self._start(self._grace, "the server did not stop in time and may still be running", code)
 
-    def _start(self, seconds: float, said: str, code: int) -> threading.Timer:
-        timer = threading.Timer(seconds, self._give_up, (said, code))
+    def _start(self, seconds: float, message: str, code: int) -> threading.Timer:
+        timer = threading.Timer(seconds, self._give_up, (message, code))
         timer.daemon = True
         timer.start()
         return timer
 
-    def _give_up(self, said: str, code: int) -> None:
-        sys.stderr.write(f"{said}\n")
+    def _give_up(self, message: str, code: int) -> None:
+        sys.stderr.write(f"{message}\n")
         sys.stderr.flush()
         sys.stdout.flush()
         self._end(code)
 
 
-class _Watched:
+class _WatchedSession:
     def __init__(self, session: ToolSession, watch: HangGuard) -> None:
         self._session, self._watch = session, watch
 

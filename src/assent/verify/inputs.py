@@ -1,4 +1,4 @@
-"""Which arguments fit a schema? A bounded part of JSON Schema as strategies of Hypothesis."""
+"""Generates arguments that fit a schema: a subset of JSON Schema as Hypothesis strategies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LONGEST_TEXT = 40
 _MOST_ITEMS = 4
 _DEEPEST = 5
 _BIG = 10_000
-_FAR = 10**300  # what is farther away is no float
+_FAR = 10**300  # larger numbers are not floats
 _MOST_FIELDS = 400
 _MOST_OPTIONAL = 20
 _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-.@/äß"
@@ -27,15 +27,15 @@ class NoHypothesisError(AssentError):
     """Hypothesis is not installed."""
 
     def __init__(self) -> None:
-        super().__init__("verifying needs Hypothesis to make up arguments. Install it: pip install 'assent[verify]'")
+        super().__init__("verifying needs Hypothesis to generate arguments. Install it: pip install 'assent[verify]'")
 
 
 class NoExampleError(AssentError):
-    """A schema for which no fitting arguments were found."""
+    """No fitting arguments were found for a schema."""
 
 
 def examples_of(schema: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
-    """Up to `count` different arguments that fit a schema, the same ones every time."""
+    """Return up to `count` different arguments that fit a schema, the same on every run."""
     try:
         from hypothesis import HealthCheck, Phase, given, settings
         from hypothesis.errors import InvalidArgument, Unsatisfiable
@@ -44,9 +44,9 @@ def examples_of(schema: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
     try:
         fits = schema_validator(dict(schema)).is_valid
     except ValueError as error:
-        raise NoExampleError(f"its input schema is none: {error}") from None
+        raise NoExampleError(f"its input schema is not valid: {error}") from None
     if _fields(schema, 0) > _MOST_FIELDS:
-        schema = _pruned(schema, _MOST_OPTIONAL)
+        schema = _prune(schema, _MOST_OPTIONAL)
     found: list[dict[str, Any]] = []
 
     @settings(
@@ -65,12 +65,12 @@ def examples_of(schema: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
     with suppress(Unsatisfiable, InvalidArgument):
         collect()
     if not found:
-        raise NoExampleError("no arguments were found that fit its input schema")
-    return _spread(found, count)
+        raise NoExampleError("no generated arguments fit its input schema")
+    return _choose_evenly(found, count)
 
 
-def _spread(found: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
-    """From the smallest to the largest, evenly: some tools lie about what is long or full alone."""
+def _choose_evenly(found: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
+    """Choose evenly from the smallest to the largest, because some faults appear only with long input."""
     ordered = sorted(found, key=lambda value: len(json.dumps(value, default=str)))
     if len(ordered) <= count:
         return ordered
@@ -79,7 +79,7 @@ def _spread(found: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
 
 
 def _fields(schema: Any, depth: int) -> int:
-    """How many fields a schema has, as deep as they are made up."""
+    """Return the number of fields of a schema, up to the depth that is generated."""
     if isinstance(schema, list):
         return sum(_fields(part, depth) for part in schema)
     if not isinstance(schema, Mapping) or depth > 2 * _DEEPEST:
@@ -89,18 +89,18 @@ def _fields(schema: Any, depth: int) -> int:
     return own + sum(_fields(inner, depth + 1) for inner in schema.values() if isinstance(inner, Mapping | list))
 
 
-def _pruned(schema: Any, optional: int = 0) -> Any:
-    """A schema with few of the fields that may be left out: to make up all of a very large one takes minutes."""
+def _prune(schema: Any, optional: int = 0) -> Any:
+    """Return the schema with few optional fields, because generating a very large one takes minutes."""
     if isinstance(schema, list):
-        return [_pruned(part) for part in schema]
+        return [_prune(part) for part in schema]
     if not isinstance(schema, Mapping):
         return schema
-    plain = {key: _pruned(value) for key, value in schema.items() if key != "properties"}
+    plain = {key: _prune(value) for key, value in schema.items() if key != "properties"}
     properties, required = schema.get("properties"), schema.get("required")
     if isinstance(properties, Mapping):
         wanted = required if isinstance(required, list) else []
         spare = [name for name in properties if name not in wanted][:optional]
-        plain["properties"] = {name: _pruned(properties[name]) for name in properties if name in {*wanted, *spare}}
+        plain["properties"] = {name: _prune(properties[name]) for name in properties if name in {*wanted, *spare}}
     return plain
 
 
@@ -109,7 +109,7 @@ def _any(schema: Any, root: Mapping[str, Any], depth: int) -> Strategy:
 
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
         return st.none() | st.booleans() | st.integers(0, 9) | st.text(_ALPHABET, max_size=5)
-    schema = _merged(schema, root)
+    schema = _merge_schema(schema, root)
     if "const" in schema:
         return st.just(schema["const"])
     if isinstance(schema.get("enum"), list) and schema["enum"]:
@@ -118,7 +118,7 @@ def _any(schema: Any, root: Mapping[str, Any], depth: int) -> Strategy:
         parts = schema.get(key)
         if isinstance(parts, list) and parts:
             rest = {name: value for name, value in schema.items() if name != key}
-            return st.one_of([_any({**rest, **_merged(part, root)}, root, depth + 1) for part in parts])
+            return st.one_of([_any({**rest, **_merge_schema(part, root)}, root, depth + 1) for part in parts])
     kinds = schema.get("type")
     names = kinds if isinstance(kinds, list) else [kinds or _implied(schema)]
     return st.one_of([_KINDS.get(str(name), _anything)(schema, root, depth) for name in names])
@@ -130,8 +130,8 @@ def _implied(schema: Mapping[str, Any]) -> str:
     return "array" if "items" in schema else "string"
 
 
-def _merged(schema: Any, root: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    """A schema with its local reference followed and the parts of `allOf` laid over it."""
+def _merge_schema(schema: Any, root: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+    """Return the schema with its local reference resolved and `allOf` merged."""
     whole: dict[str, Any] = dict(schema) if isinstance(schema, Mapping) else {}
     for _ in range(_DEEPEST):
         reference = whole.pop("$ref", None)
@@ -142,7 +142,7 @@ def _merged(schema: Any, root: Mapping[str, Any], depth: int = 0) -> dict[str, A
             here = here.get(token.replace("~1", "/").replace("~0", "~")) if isinstance(here, Mapping) else None
         whole = {**(here if isinstance(here, Mapping) else {}), **whole}
     for part in (whole.pop("allOf", None) or ()) if depth < _DEEPEST else ():
-        inner = _merged(part, root, depth + 1)
+        inner = _merge_schema(part, root, depth + 1)
         properties = {**whole.get("properties", {}), **inner.get("properties", {})}
         required = [*whole.get("required", []), *inner.get("required", [])]
         whole = {**inner, **whole}
@@ -213,12 +213,12 @@ def _string(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> S
     most = schema.get("maxLength", max(_LONGEST_TEXT, least))
     longest = min(most, least + _LONGEST_TEXT)
     some = st.text(_ALPHABET, min_size=least, max_size=longest)
-    # Left to itself, Hypothesis makes up short texts.
+    # By default Hypothesis generates short texts.
     return some | st.text(_ALPHABET, min_size=longest // 2, max_size=longest) if longest > 2 * least + 8 else some
 
 
 def _is_regex(pattern: str) -> bool:
-    """Whether a pattern is one here too: schemas are written in the dialect of another language."""
+    """Whether Python can compile the pattern, which is in another dialect."""
     try:
         re.compile(pattern)
     except re.error:
@@ -239,7 +239,7 @@ def _array(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> St
 def _object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
     from hypothesis import strategies as st
 
-    schema = _merged(schema, root)
+    schema = _merge_schema(schema, root)
     properties = schema.get("properties")
     known = properties if isinstance(properties, Mapping) else {}
     wanted = [name for name in schema.get("required") or () if isinstance(name, str)]

@@ -1,7 +1,7 @@
-"""What state can be seen from outside, and has it changed?
+"""Observes the state of a server from outside, and finds changes.
 
-State is seen through read tools, through a command that prints it, through a function, or in a database. What
-differs between two looks with nothing in between (a clock, a counter of reads) is unsteady and proves nothing.
+State comes from read tools, a command, a function or a database. A part that differs between two looks without a call
+in between, such as a clock, is unsteady and proves nothing.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Result = TypeVar("Result")
 
 
 class Observer(Protocol):
-    """Something that can look at the server's state without changing it."""
+    """Reads the server's state without changing it."""
 
     async def look(self) -> Seen:
-        """The state in parts, each under a name that people understand."""
+        """Return the state in parts, each with a readable name."""
         ...
 
 
@@ -61,24 +61,24 @@ class Hook:
     async def look(self) -> Seen:
         found = self._function()
         found = await found if isawaitable(found) else found
-        return {"the snapshot": json.dumps(_plain(found), sort_keys=True)}
+        return {"the snapshot": json.dumps(_to_json(found), sort_keys=True)}
 
 
-def _plain(value: Any, within: tuple[int, ...] = ()) -> Any:
-    """Any state as JSON: an object without a text of its own is what stands in it, for its address says nothing."""
+def _to_json(value: Any, within: tuple[int, ...] = ()) -> Any:
+    """Convert any state to JSON; an object without its own text becomes its attributes, not its address."""
     if value is None or isinstance(value, str | int | float):
         return value
     if id(value) in within:
         return "..."
     within = (*within, id(value))
     if isinstance(value, Mapping):
-        return {repr(key): _plain(inner, within) for key, inner in value.items()}
+        return {repr(key): _to_json(inner, within) for key, inner in value.items()}
     if isinstance(value, set | frozenset):
-        return sorted(json.dumps(_plain(inner, within), sort_keys=True) for inner in value)
+        return sorted(json.dumps(_to_json(inner, within), sort_keys=True) for inner in value)
     if isinstance(value, list | tuple | Iterator):
-        return [_plain(inner, within) for inner in value]
+        return [_to_json(inner, within) for inner in value]
     if repr(value) == object.__repr__(value):
-        return {type(value).__name__: _plain(_attributes(value), within)}
+        return {type(value).__name__: _to_json(_attributes(value), within)}
     return repr(value)
 
 
@@ -93,21 +93,21 @@ def _names(slots: Any) -> list[str]:
 
 
 class ToolSession(Protocol):
-    """A connection on which tools are called, and whose questions are answered as each call says."""
+    """A connection for calling tools; each call says how the server's questions are answered."""
 
     @property
     def asked(self) -> int:
-        """How many questions came so far."""
+        """Number of questions so far."""
         ...
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, key: str | None = None, agree: bool = True
     ) -> dict[str, Any]:
-        """The result with `content`, `structuredContent` and `isError`; raises UnansweredError."""
+        """Return the result with `content`, `structuredContent` and `isError`; raise UnansweredError."""
         ...
 
     async def responds(self) -> bool:
-        """Whether the server says anything at all."""
+        """Whether the server answers at all."""
         ...
 
 
@@ -130,19 +130,19 @@ class StateSnapshot:
         self._lookups = tuple(lookups)
         self.unsteady: set[str] = set()
         self.changed_by: dict[str, list[str]] = {}
-        """What the first call of a read tool changed outside: many a read changes something but once."""
+        """What the first call of a read tool changed outside; some reads change something only once."""
         self.ended_by = ""
-        """The read tool that was called when the server ended."""
+        """The read tool that was running when the server ended."""
         self.changed_since: dict[str, list[str]] = {}
-        """What changed while only reads were called, and which of them may have done it."""
+        """What changed while only reads were called, and which of them may have changed it."""
         self.unseen_since: dict[str, str] = {}
-        """What can no longer be seen, and which tool was called when that was noticed."""
+        """What can no longer be observed, and the tool that was called before."""
         self.silenced_by = ""
-        """The read tool that was called when the server ceased to answer."""
+        """The read tool that was called when the server stopped answering."""
         self._barren: set[str] = set()
 
     async def settle(self) -> None:
-        """Look twice at each part by itself, and remember what differs although nothing happened."""
+        """Look twice at each part, and remember what differs without a call."""
         self.unsteady |= set(differing(await self._outside(), await self._outside()))
         settled: dict[str, str | None] = {}
         for tool in self._reads:
@@ -152,48 +152,48 @@ class StateSnapshot:
                 return
             self.changed_by[tool] = differing(outside, await self._outside())
             if first is None or first != await self._read(tool):
-                self.unsteady.add(_shown_by(tool))
+                self.unsteady.add(_label(tool))
             elif _is_failure(first):
-                self._barren.add(_shown_by(tool))
-            settled[_shown_by(tool)] = first
+                self._barren.add(_label(tool))
+            settled[_label(tool)] = first
         await self._look_back(settled)
-        self._reads = tuple(tool for tool in self._reads if _shown_by(tool) not in self.unsteady)
+        self._reads = tuple(tool for tool in self._reads if _label(tool) not in self.unsteady)
 
     async def _look_back(self, settled: Mapping[str, str | None]) -> None:
-        """What is no longer as it was, although nothing but reads was called."""
+        """Record what changed although only reads were called."""
         reads = self._reads
         now = await self._inside()
-        for name in self._shown(settled, now):
-            self.changed_since[name] = [tool for tool in reads if _shown_by(tool) != name]
-        for name in self._lost(settled, now):
-            self.unseen_since.setdefault(name, " or ".join(tool for tool in reads if _shown_by(tool) != name) or "it")
+        for name in self._list_changes(settled, now):
+            self.changed_since[name] = [tool for tool in reads if _label(tool) != name]
+        for name in self._list_lost(settled, now):
+            self.unseen_since.setdefault(name, " or ".join(tool for tool in reads if _label(tool) != name) or "it")
 
     async def look(self) -> Seen:
         inside = await self._inside()
         return {**await self._outside(), **{name: said for name, said in inside.items() if said is not None}}
 
     async def look_up(self, values: Sequence[Any]) -> Seen:
-        """What read tools with one argument return for values that somebody was given, such as an id."""
+        """Return what one-argument read tools return for given values, such as an id."""
         found = {}
         for tool, argument in self._lookups:
             for value in values:
                 said = await self._read(tool, {argument: value})
                 if said is None:
-                    break  # nobody waits for it again
+                    break  # do not wait for it again
                 found[f"what {tool} returns for {argument} {json.dumps(value)}"] = said
         return found
 
     async def around(self, work: Awaitable[Result], tool: str) -> tuple[Result, list[str]]:
-        """What the work gave, and which parts of the state it changed."""
+        """Return the result of the work and the parts of the state that it changed."""
         inside, outside = await self._inside(tool), await self._outside()
         result = await work
         changed = differing(outside, await self._outside())
         now = await self._inside(tool)
-        for name in self._lost(inside, now):
+        for name in self._list_lost(inside, now):
             self.unseen_since.setdefault(name, tool)
-        shown = self._shown(inside, now)
+        shown = self._list_changes(inside, now)
         if shown:
-            drifting = self._shown(await self._inside(tool), await self._inside(tool))
+            drifting = self._list_changes(await self._inside(tool), await self._inside(tool))
             shown = [name for name in shown if name not in drifting]
         return result, changed + shown
 
@@ -203,11 +203,11 @@ class StateSnapshot:
             seen.update(await observer.look())
         return self._steady(seen)
 
-    def _shown(self, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> list[str]:
+    def _list_changes(self, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> list[str]:
         return sorted(name for name, said in after.items() if self._proves(name, before.get(name), said))
 
-    def _lost(self, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> list[str]:
-        """What was seen before and is no longer."""
+    def _list_lost(self, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> list[str]:
+        """Return what was visible before and no longer is."""
         seen = (name for name, said in before.items() if said is not None and not _is_failure(said))
         return [name for name in seen if name not in self.unsteady and _is_failure(after.get(name) or _FAILED)]
 
@@ -217,18 +217,18 @@ class StateSnapshot:
         return name in self._barren if _is_failure(before) else before != after
 
     async def _inside(self, besides: str = "") -> Mapping[str, str | None]:
-        """What the read tools return; one that does not answer is not asked again, nor any of a silent server."""
+        """Return what the read tools answer; a tool or server that did not answer is not called again."""
         seen: dict[str, str | None] = {}
         for tool in self._reads:
-            if tool == besides or _shown_by(tool) in self.unsteady or self.silenced_by:
+            if tool == besides or _label(tool) in self.unsteady or self.silenced_by:
                 continue
-            seen[_shown_by(tool)] = said = await self._read(tool)
+            seen[_label(tool)] = said = await self._read(tool)
             if said is None:
                 self._reads = tuple(one for one in self._reads if one != tool)
         return seen
 
     async def _read(self, tool: str, arguments: Mapping[str, Any] | None = None) -> str | None:
-        """What a read tool returns, or nothing where it does not answer: nobody waits for that again and again."""
+        """Return the answer of a read tool, or None if it does not answer."""
         try:
             result = await self._session.call(tool, arguments or {})
         except SilentError:
@@ -251,10 +251,10 @@ def _is_failure(said: str) -> bool:
     return said.startswith(_FAILED)
 
 
-def _shown_by(tool: str) -> str:
+def _label(tool: str) -> str:
     return f"what {tool} returns"
 
 
 def differing(before: Seen, after: Seen) -> list[str]:
-    """The parts of the state that are not the same."""
+    """Return the parts of the state that differ."""
     return sorted(name for name in {*before, *after} if before.get(name) != after.get(name))

@@ -1,4 +1,4 @@
-"""What has a tool promised that a call can show to be false?"""
+"""Promises of a tool that a call can disprove."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ _KEYS = ("idempotency_key", "idempotencyKey", "idempotency-key", "Idempotency-Ke
 
 @dataclass(frozen=True, slots=True)
 class Promises:
-    """Everything about one tool that is checked, from its contract, from `_meta` or from its hints."""
+    """All checked promises of one tool, from its contract, `_meta` or hints."""
 
     tool: str
     reads: bool
     doubtful: bool
-    """Whether it claims to read, and its definition says otherwise: it is not called without being told to."""
+    """Whether it claims to read but its definition says otherwise; it is then called only with `calls="all"`."""
     idempotent: bool
     dry_run: str | None
-    """The argument that asks for a rehearsal."""
+    """The argument that requests a dry run."""
     failures: frozenset[str] | None
-    """The codes it may fail with; None where none are declared."""
+    """The declared failure codes; None if none are declared."""
     secrets: tuple[str, ...]
     key: str | None
-    """Where it takes an idempotency key: the name of an argument, or empty for beside the arguments; None: nowhere."""
+    """Where it takes an idempotency key: an argument, or empty for `_meta`; None if it takes none."""
     asks: bool
-    """Whether it says that its user is asked."""
+    """Whether it says that the user is asked."""
     input: Mapping[str, Any]
     output: Mapping[str, Any] | None
     alone: bool = False
-    """Whether an agent may call it alone, so that its user is asked only about what is ambiguous."""
+    """Whether an agent may call it without a question, except for ambiguous calls."""
     absent: bool = False
-    """Whether it is there for no agent: then nobody calls it to see what it does."""
+    """Whether its contract forbids or hides it; it is then not called."""
 
     @property
     def readable(self) -> bool:
-        """Whether it may be called to look at something."""
+        """Whether it may be called to observe the state."""
         return self.reads and not self.doubtful and not self.absent
 
     @property
     def in_earnest(self) -> dict[str, Any]:
-        """What a call has to say that is no rehearsal, where saying nothing would not do."""
+        """Arguments that request a real call, if a dry run is the default."""
         properties, required = self.input.get("properties"), self.input.get("required")
         schema = properties.get(self.dry_run) if isinstance(properties, Mapping) else None
         rehearses = isinstance(schema, Mapping) and schema.get("default") is True
@@ -55,75 +55,78 @@ class Promises:
 
     @property
     def looks_up(self) -> str | None:
-        """The one argument by which a read finds something, where it needs no other."""
+        """The single required argument by which a read finds something, or None."""
         required = self.input.get("required")
         alone = self.readable and isinstance(required, list) and len(required) == 1
         return str(required[0]) if alone and required else None
 
 
 def promises_of(definition: Mapping[str, Any], contract: Contract | None = None, *, enforced: bool = True) -> Promises:
-    """What a definition and its contract promise; not `enforced`: the contract is laid over a server that has none."""
+    """Return the promises of a definition and its contract; `enforced=False` if the server does not know the
+    contract.
+    """
     claims = read_claims(definition)
-    said = _projection(definition) if enforced else {}
+    meta = _projection(definition) if enforced else {}
     guess = classify(definition)
     reads = (
-        contract.side_effect is Tier.READ if contract else said.get("tier", "read") == "read" and bool(claims.read_only)
+        contract.side_effect is Tier.READ if contract else meta.get("tier", "read") == "read" and bool(claims.read_only)
     )
     output = definition.get("outputSchema")
     schema = definition.get("inputSchema")
-    key = None if reads else _key(contract, said, schema)
+    key = None if reads else _key(contract, meta, schema)
     return Promises(
         tool=str(definition.get("name")),
         reads=reads,
         doubtful=reads and not guess.read_only and guess.confidence >= 0.8,
-        # With its key among the arguments the same call has the same key: another key is another call.
-        idempotent=not reads and (_natural(contract, said) or (not key and _claimed(contract, claims.idempotent))),
-        dry_run=_dry_run(contract, said, schema),
-        failures=_failures(contract, said),
+        # If the key is an argument, the same call has the same key, so another key is another call.
+        idempotent=not reads
+        and (_is_natural(contract, meta) or (not key and _claims_idempotent(contract, claims.idempotent))),
+        dry_run=_dry_run(contract, meta, schema),
+        failures=_failures(contract, meta),
         secrets=tuple(contract.secrets) if contract else (),
         key=key,
-        asks=not reads and said.get("confirmation") == "user",
+        asks=not reads and meta.get("confirmation") == "user",
         input=schema if isinstance(schema, Mapping) else {"type": "object"},
         output=output if isinstance(output, Mapping) else None,
-        alone=said.get("autonomous") is True,
+        alone=meta.get("autonomous") is True,
         absent=contract is not None and (contract.risk is Risk.FORBIDDEN or contract.visibility == "hidden"),
     )
 
 
 def _projection(definition: Mapping[str, Any]) -> Mapping[str, Any]:
     meta = definition.get("_meta")
-    said = meta.get(CONTRACT_KEY) if isinstance(meta, Mapping) else None
-    return said if isinstance(said, Mapping) else {}
+    meta = meta.get(CONTRACT_KEY) if isinstance(meta, Mapping) else None
+    return meta if isinstance(meta, Mapping) else {}
 
 
-def _natural(contract: Contract | None, said: Mapping[str, Any]) -> bool:
+def _is_natural(contract: Contract | None, meta: Mapping[str, Any]) -> bool:
     if contract is not None:
         return contract.idempotency.recovery == "natural"
-    declared = said.get("idempotency")
+    declared = meta.get("idempotency")
     return isinstance(declared, Mapping) and declared.get("recovery") == "natural"
 
 
-def _claimed(contract: Contract | None, hint: bool | None) -> bool:
+def _claims_idempotent(contract: Contract | None, hint: bool | None) -> bool:
     return bool(contract.hints.idempotent if contract is not None else hint)
 
 
-def _key(contract: Contract | None, said: Mapping[str, Any], schema: Any) -> str | None:
-    """A server under contract takes keys beside the arguments; any other only in an argument that is for them."""
-    declared = said.get("idempotency")
+def _key(contract: Contract | None, meta: Mapping[str, Any], schema: Any) -> str | None:
+    """Return where the key goes: `_meta` for a server under contract, else an argument for keys."""
+    declared = meta.get("idempotency")
     named = contract.idempotency.argument if contract else None
     named = named or (declared.get("argument") if isinstance(declared, Mapping) else None)
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     found = properties if isinstance(properties, Mapping) else {}
     argument = next((name for name in (named, *_KEYS) if isinstance(name, str) and name in found), None)
-    # What is kept by its arguments, and only while it is valid, makes no promise about keys.
+    # A replay by arguments, or only while a result is valid, promises nothing about keys.
     kept = contract.natural is not None if contract else isinstance(declared, Mapping) and "natural" in declared
-    return argument or ("" if said and not kept else None)
+    return argument or ("" if meta and not kept else None)
 
 
-def _dry_run(contract: Contract | None, said: Mapping[str, Any], schema: Any) -> str | None:
+def _dry_run(contract: Contract | None, meta: Mapping[str, Any], schema: Any) -> str | None:
     if contract is not None:
         return contract.dry_run.argument if contract.dry_run.mode != "none" else None
-    declared = said.get("dry_run")
+    declared = meta.get("dry_run")
     if isinstance(declared, Mapping) and declared.get("mode") in ("offered", "required"):
         return str(declared.get("argument", "dryRun"))
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
@@ -131,8 +134,8 @@ def _dry_run(contract: Contract | None, said: Mapping[str, Any], schema: Any) ->
     return next((name for name in ("dryRun", "dry_run", "dry-run", "dryrun") if name in names), None)
 
 
-def _failures(contract: Contract | None, said: Mapping[str, Any]) -> frozenset[str] | None:
+def _failures(contract: Contract | None, meta: Mapping[str, Any]) -> frozenset[str] | None:
     if contract is not None:
         return frozenset(contract.failure_modes) or None
-    declared = said.get("failure_modes")
+    declared = meta.get("failure_modes")
     return frozenset(declared) or None if isinstance(declared, Mapping) else None

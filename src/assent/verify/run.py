@@ -1,4 +1,4 @@
-"""What happened when the tools of a server were called, and was it what they had promised?"""
+"""Calls the tools of a server and reports which promises were broken."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _MOST_READS = 20
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What was done with one tool: how many calls were answered, or why there were none."""
+    """Result for one tool: the number of answered calls, or why there were none."""
 
     tool: str
     calls: int = 0
     skipped: str = ""
     failed: bool = False
-    """Whether there were answers, and every one of them was a failure."""
+    """Whether every answer was a failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Everything that was found out."""
+    """Result of the whole verification."""
 
     checked: tuple[Checked, ...]
     broken: tuple[Broken, ...]
@@ -44,23 +44,23 @@ async def verify(
     examples: int = 5,
     only: Sequence[str] = (),
 ) -> Verdict:
-    """Call tools with made-up arguments and compare. Without `calls="all"` only reads are called."""
+    """Call tools with generated arguments and compare. Only reads are called, unless `calls="all"`."""
     plain = [one.tool for one in tools if one.readable and not one.input.get("required")]
     lookups = [(one.tool, argument) for one in tools for argument in [one.looks_up] if argument is not None]
     state_snapshot = StateSnapshot(session, plain[:_MOST_READS], observers, lookups[:_MOST_READS])
     await state_snapshot.settle()
     if state_snapshot.ended_by:
-        return _ended(state_snapshot, state_snapshot.ended_by, (), ())
+        return _verdict_after_end(state_snapshot, state_snapshot.ended_by, (), ())
     if state_snapshot.silenced_by:
-        silent = Broken(state_snapshot.silenced_by, FAILS, "it did not answer, and nothing did since")
-        return _silenced(state_snapshot, state_snapshot.silenced_by, (), (silent,))
+        silent = Broken(state_snapshot.silenced_by, FAILS, "it did not answer, and no later call was answered")
+        return _verdict_after_silence(state_snapshot, state_snapshot.silenced_by, (), (silent,))
     checked: list[Checked] = []
     broken: list[Broken] = []
     unheld: list[str] = []
     for promises in tools:
         if only and promises.tool not in only:
             continue
-        reason = _left_alone(promises, calls)
+        reason = _reason_not_called(promises, calls)
         if reason:
             checked.append(Checked(promises.tool, skipped=reason))
             continue
@@ -82,9 +82,9 @@ async def verify(
             places = ", ".join(trial.unheld)
             unheld.append(f"{promises.tool} names a secret at {places} that no answer held: nothing was seen of it")
         if trial.ended or state_snapshot.ended_by:
-            return _ended(state_snapshot, "" if trial.ended else state_snapshot.ended_by, checked, broken)
+            return _verdict_after_end(state_snapshot, "" if trial.ended else state_snapshot.ended_by, checked, broken)
         if state_snapshot.silenced_by or (trial.silent and not await session.responds()):
-            return _silenced(state_snapshot, promises.tool, checked, broken)
+            return _verdict_after_silence(state_snapshot, promises.tool, checked, broken)
     return Verdict(tuple(checked), tuple(broken), (*_notes(state_snapshot, checked), *unheld))
 
 
@@ -104,22 +104,24 @@ def _notes(state_snapshot: StateSnapshot, checked: Sequence[Checked]) -> tuple[s
     return (*said, *(f"every call of {tool} failed, so nothing of what it does was seen" for tool in failed))
 
 
-def _ended(state_snapshot: StateSnapshot, read: str, checked: Sequence[Checked], broken: Sequence[Broken]) -> Verdict:
-    """What was found out until the server ended, where it was looked at by a read: nothing can be called any more."""
+def _verdict_after_end(
+    state_snapshot: StateSnapshot, read: str, checked: Sequence[Checked], broken: Sequence[Broken]
+) -> Verdict:
+    """Return the verdict when the server ended during a read; no further call is possible."""
     blamed = [Broken(read, FAILS, "the server ended when it was called")] if read else []
     note = "the server ended: no other tool was called after that"
     return Verdict(tuple(checked), (*broken, *blamed), (*_notes(state_snapshot, checked), note))
 
 
-def _silenced(
+def _verdict_after_silence(
     state_snapshot: StateSnapshot, tool: str, checked: Sequence[Checked], broken: Sequence[Broken]
 ) -> Verdict:
-    """What was found out until the server ceased to answer."""
+    """Return the verdict when the server stopped answering."""
     note = f"the server no longer answers: no other tool was called after {tool}"
     return Verdict(tuple(checked), tuple(broken), (*_notes(state_snapshot, checked), note))
 
 
-def _left_alone(promises: Promises, calls: Calls) -> str:
+def _reason_not_called(promises: Promises, calls: Calls) -> str:
     if promises.absent:
         return "its contract forbids or hides it"
     if calls == "all":

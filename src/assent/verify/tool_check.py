@@ -1,4 +1,4 @@
-"""One tool's trial: it is called, rehearsed, repeated, retried and refused, and compared with its promises."""
+"""Checks one tool: calls, dry runs, repeats, retries and declines it, and compares with its promises."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _SHOWN_ONCE = "a secret is shown once"
 _ASKED = "its user is asked before it acts"
 FAILS = "it fails only as declared"
 _FITS = "its output fits its schema"
-# A retry may be told that its secret is gone: then it has not got it twice.
+# A retry may report that its secret is gone, which is correct.
 _GONE = "recall.secret_already_delivered"
-# What the library says of a call that was made and of which nothing better is known.
+# Codes of a call that was made without a better-known end.
 _MADE = ("execute.failed", "execute.in_doubt", "execute.undeclared_failure", "execute.output_invalid")
 _LEAST_SECRET = 4
 _MOST_GIVEN = 5
@@ -36,7 +36,7 @@ _MOST_GIVEN = 5
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """One promise that a call showed to be false."""
+    """One promise that a call disproved."""
 
     tool: str
     promise: str
@@ -53,20 +53,20 @@ class Broken:
 
 
 class ToolCheck:
-    """One tool under trial. Each promise is reported once, with the first arguments that broke it."""
+    """Check of one tool. Each promise is reported once, with the first arguments that broke it."""
 
     def __init__(self, session: ToolSession, promises: Promises, state_snapshot: StateSnapshot) -> None:
         self._session, self._promises, self._state_snapshot = session, promises, state_snapshot
         self._acted = False
         self._pointers = promises.secrets
-        """Where its secrets stand; a server under contract says so only with an answer that it emptied of them."""
+        """Places of its secrets; a server under contract names them only in an answer without them."""
         self._asked = session.asked
         self._held = False
         self.calls = 0
         self.answered = 0
-        """How many of the calls were no failures."""
+        """Number of calls without a failure."""
         self.unheld: tuple[str, ...] = ()
-        """Where its contract names secrets, if no answer held any."""
+        """Places of secrets in its contract, if no answer contained one."""
         self.skipped = ""
         self.silent = False
         self.ended = False
@@ -75,7 +75,7 @@ class ToolCheck:
         self._unchanged(state_snapshot.changed_by.get(promises.tool, []), _READS, "a read changed", {})
 
     async def run(self, arguments: Arguments) -> None:
-        """Every promise that one set of arguments can show to be false."""
+        """Check every promise that these arguments can disprove."""
         promises = self._promises
         if promises.reads:
             await self._read(arguments)
@@ -86,12 +86,12 @@ class ToolCheck:
         await self._act({**plain, **promises.in_earnest})
 
     async def decline(self, arguments: Arguments) -> None:
-        """One more call, to which its user says no: it comes last, for a no may hold for a while."""
+        """Make one more call that the user declines; last, because a no may last for a while."""
         if not self._promises.asks or not self._acted:
             return
         if self._session.asked == self._asked:
             if not self._promises.alone:
-                self._report(_ASKED, "nobody was asked", arguments)
+                self._report(_ASKED, "no one was asked", arguments)
             return
         plain = {name: value for name, value in arguments.items() if name != self._promises.dry_run}
         before = self._session.asked
@@ -108,7 +108,7 @@ class ToolCheck:
         try:
             check: Callable[[Any], bool] = schema_validator(dict(self._promises.output)).is_valid
         except ValueError as error:
-            self._report(_FITS, f"its output schema is none: {error}", {})
+            self._report(_FITS, f"its output schema is not valid: {error}", {})
             return None
         return check
 
@@ -131,33 +131,33 @@ class ToolCheck:
         self._acted = True
         if self._pointers:
             self._hidden(first, await self._state_snapshot.look(), arguments)
-            self._hidden(first, await self._state_snapshot.look_up(self._given(first)), arguments)
+            self._hidden(first, await self._state_snapshot.look_up(self._reusable_values(first)), arguments)
         if self._promises.key is not None:
             promise = "a retry with the same key has no further effect"
-            await self._again(promise, first, arguments, key)
+            await self._repeat(promise, first, arguments, key)
         if self._promises.idempotent:
-            await self._again("a repeated call has no further effect", first, arguments, new_key())
+            await self._repeat("a repeated call has no further effect", first, arguments, new_key())
         elif self._pointers:
             self._shown_once(first, await self._call(arguments, new_key()), arguments)
 
-    async def _again(self, promise: str, first: Result, arguments: Arguments, key: str) -> None:
-        """The same call once more: nothing may happen, and the answer must be the first one, secrets apart."""
+    async def _repeat(self, promise: str, first: Result, arguments: Arguments, key: str) -> None:
+        """Repeat the call: nothing may change, and the answer must be the same except for secrets."""
         second, changed = await self._state_snapshot.around(self._call(arguments, key), self._promises.tool)
         self._unchanged(changed, promise, "a second call changed", arguments)
-        emptied = _emptied(second or {})
+        emptied = _emptied_places(second or {})
         self._pointers = self._pointers or emptied
         self._shown_once(first, second, arguments)
         if second is None or (second.get("isError") and _code(second) != _GONE):
             self._report(promise, "the second call failed", arguments)
         elif emptied and "structuredContent" not in first:
-            return  # a text that held a secret is withheld whole
-        elif not second.get("isError") and self._said(second) != self._said(first):
+            return  # a text with a secret is withheld as a whole
+        elif not second.get("isError") and self._comparable_answer(second) != self._comparable_answer(first):
             self._report(promise, "the second call answered something else", arguments)
 
     async def _call(
         self, arguments: Arguments, key: str | None = None, *, rehearsal: bool = False, agree: bool = True
     ) -> Result | None:
-        """One call whose answer is held against the output schema and the declared failures."""
+        """Make one call, and check its answer against the output schema and the declared failures."""
         given, beside = arguments, None
         if self._promises.key:
             given = {**arguments, self._promises.key: key}
@@ -196,23 +196,23 @@ class ToolCheck:
         elif code == "execute.undeclared_failure":
             self._report(FAILS, "it failed in a way that it does not declare", arguments)
         elif code not in _MADE and self._promises.failures is not None and code not in self._promises.failures:
-            said = f"it failed with {code}" if code else "it failed without a code"
-            self._report(FAILS, said, arguments)
+            happened = f"it failed with {code}" if code else "it failed without a code"
+            self._report(FAILS, happened, arguments)
 
     def _hidden(self, result: Result, seen: Seen, arguments: Arguments) -> None:
         for secret in self._secrets(result):
-            place = next((name for name, text in seen.items() if _stands(secret, text)), None)
+            place = next((name for name, text in seen.items() if _contains_secret(secret, text)), None)
             if place:
                 self._report(_SHOWN_ONCE, f"the secret can be read again in {place}", arguments)
 
-    def _given(self, result: Result) -> list[Any]:
-        """What the answer holds beside its secrets and could be asked for again: ids, names, numbers."""
+    def _reusable_values(self, result: Result) -> list[Any]:
+        """Return values of the answer, besides secrets, that can be looked up: ids, names, numbers."""
         document, secrets = result.get("structuredContent"), self._secrets(result)
         return [one for one in _leaves(document) if str(one) not in secrets][:_MOST_GIVEN]
 
     def _shown_once(self, first: Result, second: Result | None, arguments: Arguments) -> None:
-        said = json.dumps([(second or {}).get(part) for part in ("structuredContent", "content")])
-        if any(_stands(secret, said) for secret in self._secrets(first)):
+        happened = json.dumps([(second or {}).get(part) for part in ("structuredContent", "content")])
+        if any(_contains_secret(secret, happened) for secret in self._secrets(first)):
             self._report(_SHOWN_ONCE, "a second call returned the same secret", arguments)
 
     def _secrets(self, result: Result) -> list[str]:
@@ -220,8 +220,8 @@ class ToolCheck:
         found = [str(holder[key]) for pointer in self._pointers for holder, key in places(document, pointer)]
         return [secret for secret in found if len(secret) >= _LEAST_SECRET]
 
-    def _said(self, result: Result) -> Any:
-        """What was answered, without what a repetition may leave out."""
+    def _comparable_answer(self, result: Result) -> Any:
+        """Return the answer without parts that a repetition may leave out."""
         document = copy.deepcopy(result.get("structuredContent", result.get("content")))
         for pointer in self._pointers:
             for holder, key in places(document, pointer):
@@ -231,10 +231,10 @@ class ToolCheck:
                     holder[key] = None
         return document
 
-    def _unchanged(self, changed: list[str], promise: str, said: str, arguments: Arguments) -> None:
-        # What is seen after the end of the server is the end, not the call.
+    def _unchanged(self, changed: list[str], promise: str, happened: str, arguments: Arguments) -> None:
+        # A change seen after the server ended is caused by its end, not by the call.
         if changed and not (self.ended or self._state_snapshot.ended_by):
-            self._report(promise, f"{said} {', '.join(changed[:3])}", arguments)
+            self._report(promise, f"{happened} {', '.join(changed[:3])}", arguments)
 
     def _report(self, promise: str, happened: str, arguments: Arguments) -> None:
         if promise not in {one.promise for one in self.broken}:
@@ -242,7 +242,7 @@ class ToolCheck:
 
 
 def new_key() -> str:
-    """A key nobody used before: the server may remember those of earlier runs."""
+    """Return an unused key, because the server may remember earlier ones."""
     return str(uuid.uuid4())
 
 
@@ -251,25 +251,25 @@ def _misfit(result: Mapping[str, Any]) -> str:
     return "the answer has no structured content" if missing else "the answer does not fit the output schema"
 
 
-def _emptied(result: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where secrets stood that an answer no longer has."""
+def _emptied_places(result: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the places of secrets that an answer no longer contains."""
     meta = result.get("_meta")
     told = meta.get(ALREADY_DELIVERED) if isinstance(meta, Mapping) else None
     return tuple(one for one in told if isinstance(one, str)) if isinstance(told, list) else ()
 
 
-def _stands(secret: str, text: str) -> bool:
-    """Whether a secret stands in a text as it is, or as JSON and Python write it, be it one within the other."""
-    once = _written(secret)
-    return any(one in text for one in (secret, *once, *(twice for one in once for twice in _written(one))))
+def _contains_secret(secret: str, text: str) -> bool:
+    """Whether the text contains the secret, plain or as JSON or Python writes it, also nested."""
+    once = _encodings(secret)
+    return any(one in text for one in (secret, *once, *(twice for one in once for twice in _encodings(one))))
 
 
-def _written(text: str) -> set[str]:
+def _encodings(text: str) -> set[str]:
     return {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]}
 
 
 def _leaves(document: Any) -> list[str | int]:
-    """The texts and whole numbers of a document, those at its top first."""
+    """Return the texts and whole numbers of a document, top level first."""
     found: list[str | int] = []
     here = [document]
     while here:

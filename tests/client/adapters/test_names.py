@@ -44,9 +44,9 @@ def test_a_name_stays_with_its_tool_when_the_list_changes() -> None:
     names = Names()
     names.give(["orders.delete"])
     names.give(["orders_delete"])
-    assert names.meant("orders_delete") == "orders.delete"
+    assert names.tool_named("orders_delete") == "orders.delete"
     assert names.of("orders_delete") != "orders_delete"
-    assert names.meant("never") is None
+    assert names.tool_named("never") is None
 
 
 def test_a_tool_that_takes_the_name_another_would_get_is_told_apart() -> None:

@@ -65,7 +65,7 @@ def test_yaml_keeps_its_comments(change: Edit, old: str, new: str) -> None:
 
 
 def test_what_one_edit_cannot_change_is_refused() -> None:
-    with pytest.raises(ValueError, match="lines of its own"):
+    with pytest.raises(ValueError, match="shares a line"):
         yaml_text.edited(BLOCK, remove("tools", "drop_draft", "confirmation"))
     with pytest.raises(KeyError):
         yaml_text.edited(BLOCK, put(1, "tools", "absent", "risk"))

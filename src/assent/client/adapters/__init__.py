@@ -1,4 +1,4 @@
-"""How do the agents of other libraries use a governed client?
+"""Adapters of the governed client for agent libraries.
 
-One module per library, imported by name; none is needed by the rest of Assent.
+One module per library, imported by name. The rest of Assent needs none of them.
 """

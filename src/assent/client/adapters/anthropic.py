@@ -1,4 +1,4 @@
-"""How does a plain loop over Anthropic's Messages API use a governed client?
+"""Adapter for a loop over Anthropic's Messages API.
 
 message = await converse(AsyncAnthropic(), client, messages, model="...", max_tokens=1024)
 """
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 async def converse(
     api: AsyncAnthropic, client: GovernedClient | Toolbox, messages: list[Any], *, turns: int = 50, **request: Any
 ) -> Message:
-    """Go on until the model calls no more tools; `messages` grows by all that is said, and the last is returned.
+    """Run until the model calls no more tools; append everything to `messages` and return the last message.
 
-    After `turns` messages of the model it ends too; the last then has `stop_reason` "tool_use".
+    Stop after `turns` messages too; the last one then has `stop_reason` "tool_use".
     """
     toolbox, create = Toolbox.of(client), cast(Any, api.messages.create)
     for _ in range(max(turns, 1)):
@@ -37,7 +37,7 @@ async def converse(
 
 
 async def answer(toolbox: Toolbox, message: Message) -> list[dict[str, Any]]:
-    """The `tool_result` blocks for the calls in a message. Calls of one that was cut off are not made."""
+    """Return the `tool_result` blocks for the calls in a message. Calls of a truncated message are not made."""
     uses = [block for block in message.content if block.type == "tool_use"]
     if message.stop_reason != "tool_use":
         cut = refused("validate.malformed", f"Not called: the message ended with {message.stop_reason}.")
@@ -47,6 +47,6 @@ async def answer(toolbox: Toolbox, message: Message) -> list[dict[str, Any]]:
 
 
 def _as_sent(block: Any) -> dict[str, Any]:
-    """A block as the API takes it back. It was built without checks: an input that is no object is not sent."""
+    """Return a block in the form the API accepts; an input that is not an object is left out."""
     sent: dict[str, Any] = block.model_dump(mode="json", exclude_unset=True, warnings=False)
     return {**sent, "input": {}} if sent["type"] == "tool_use" and not isinstance(sent.get("input"), dict) else sent

@@ -1,4 +1,4 @@
-"""Are these the arguments of a call: an object that fits the schema the model was shown?"""
+"""Checks the arguments that a model wrote against the tool's schema."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _MOST_ERRORS = 5
 _LONGEST = 300
 
 
-def read_arguments(said: Any) -> dict[str, Any]:
-    """The arguments as a model wrote them, text or object; raises Refusal where they are neither."""
-    if isinstance(said, str | bytes):
-        said = _parsed(said)
-    if said is None:
+def read_arguments(written: Any) -> dict[str, Any]:
+    """Return the arguments that a model wrote as text or object; raise Refusal if they are neither."""
+    if isinstance(written, str | bytes):
+        written = _parse_json(written)
+    if written is None:
         return {}
-    if not isinstance(said, Mapping):
+    if not isinstance(written, Mapping):
         raise Refusal("validate.malformed", "The arguments must be an object of named values.")
-    return dict(said)
+    return dict(written)
 
 
-def _parsed(text: str | bytes) -> Any:
+def _parse_json(text: str | bytes) -> Any:
     if not text.strip():
         return None
     try:
@@ -40,13 +40,13 @@ class Checks:
         self._compiled: dict[str, tuple[Mapping[str, Any], Any]] = {}
 
     def check(self, tool: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
-        """Raises Refusal that names what does not fit. A schema that is none is left to the server."""
+        """Raise Refusal with the argument that does not fit. An invalid schema is left to the server."""
         validator = self._validator(tool, schema)
         if validator is None or validator.is_valid(arguments):
             return
         checks, too_large = validator.measure(arguments)
         found = [] if too_large else validator.first_errors(arguments, checks, _MOST_ERRORS)
-        errors = [_told(error) for error in found] or [("", too_large or "they do not fit the schema")]
+        errors = [_describe_error(error) for error in found] or [("", too_large or "they do not fit the schema")]
         listed = [{"field": field, "reason": reason} for field, reason in errors]
         detail = "; ".join(f"{field}: {reason}" if field else reason for field, reason in errors)
         raise Refusal("validate.arguments_invalid", f"{detail}.", errors=listed)
@@ -62,6 +62,6 @@ class Checks:
         return known[1]
 
 
-def _told(error: Any) -> tuple[str, str]:
+def _describe_error(error: Any) -> tuple[str, str]:
     field = "".join(f"/{part}" for part in error.instance_path)
     return field, str(error.message)[:_LONGEST]

@@ -1,4 +1,4 @@
-"""How is FastMCP's client governed, where the official one is expected?"""
+"""Adapter that makes FastMCP's client look like the official one."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _TOLD = (MCPError, httpx2.HTTPError, OSError)
 
 
 def fastmcp_client_factory(server: Any) -> Callable[..., FastMCPCaller] | None:
-    """What makes callers out of a client or a server of FastMCP; None where it is neither."""
-    fastmcp = sys.modules.get("fastmcp")  # whoever has such an object has imported it
+    """Return a factory of callers for a FastMCP client or server; None for anything else."""
+    fastmcp = sys.modules.get("fastmcp")  # if it was not imported, the object cannot come from it
     if fastmcp is None:
         return None
     if isinstance(server, fastmcp.FastMCP):
@@ -28,8 +28,8 @@ def fastmcp_client_factory(server: Any) -> Callable[..., FastMCPCaller] | None:
     return partial(FastMCPCaller, server) if isinstance(server, fastmcp.Client) else None
 
 
-def _watched(transport: Any) -> Any:
-    """The transport; a copy with our hooks on its HTTP client where it makes one."""
+def _with_hooks(transport: Any) -> Any:
+    """Return the transport, or a copy with our hooks on the HTTP client that it makes."""
     if not hasattr(transport, "httpx_client_factory") or not hasattr(transport, "_make_verify_factory"):
         return transport
     own = transport.httpx_client_factory
@@ -46,11 +46,11 @@ def _watched(transport: Any) -> Any:
 
 
 class FastMCPCaller:
-    """A connection of its own by the client's configuration; our questions and notices take the place of its own."""
+    """A separate connection with the client's configuration; our callbacks replace its own."""
 
     def __init__(self, client: Any, *, elicitation_callback: Any, message_handler: Any) -> None:
         self._client = client.new()
-        self._client.transport = _watched(self._client.transport)
+        self._client.transport = _with_hooks(self._client.transport)
         self._asks = elicitation_callback
         if elicitation_callback is not None:
             self._client.set_elicitation_callback(self._ask)
@@ -71,7 +71,7 @@ class FastMCPCaller:
         return found
 
     async def list_tools(self, *, cursor: str | None = None, cache_mode: Any = "refresh") -> types.ListToolsResult:
-        page: types.ListToolsResult = await self._told(
+        page: types.ListToolsResult = await self._translate_errors(
             self._client.list_tools_mcp(cursor=cursor, cache_mode=cache_mode)
         )
         return page
@@ -79,15 +79,15 @@ class FastMCPCaller:
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any] | None = None, *, meta: Any = None
     ) -> types.CallToolResult:
-        result: types.CallToolResult = await self._told(
+        result: types.CallToolResult = await self._translate_errors(
             self._client.call_tool_mcp(name, dict(arguments or {}), meta=meta)
         )
         return result
 
-    async def _told(self, asked: Any) -> Any:
-        """The answer. FastMCP says of a dead session whatever came to it; to us that is one thing."""
+    async def _translate_errors(self, request: Any) -> Any:
+        """Return the answer. FastMCP reports a dead session with different errors, which become one."""
         try:
-            return await asked
+            return await request
         except _TOLD:
             raise
         except Exception as error:

@@ -1,4 +1,4 @@
-"""How do chains and graphs of LangChain and LangGraph use a governed client? As tools.
+"""Adapter for LangChain and LangGraph: the tools of a governed client.
 
 governed = GovernedTools(client)
 model.bind_tools(await governed.tools())
@@ -24,20 +24,20 @@ except ImportError as error:
 
 
 class GovernedTools:
-    """The tools of a governed client. The client is entered and left by the caller, in the loop that is running."""
+    """The tools of a governed client. The caller enters and leaves the client in the running loop."""
 
     def __init__(self, client: GovernedClient | Toolbox) -> None:
         self._toolbox = Toolbox.of(client)
         self._loop = asyncio.get_running_loop()
 
     async def tools(self) -> list[BaseTool]:
-        """The tools as they are now: ask again before every turn of the model, and what changed is seen."""
+        """Return the current tools; call it before every turn of the model to see changes."""
         return [GovernedTool.of(tool, self._toolbox, self._loop) for tool in await self._toolbox.tools()]
 
     async def answer(self, message: AIMessage) -> list[ToolMessage]:
-        """A message for every call in the model's, those included that are no JSON or name no tool.
+        """Return a message for every call of the model, also for invalid JSON and unknown tools.
 
-        A node of a graph can return these; unlike a prebuilt one it needs no list of tools from before.
+        A graph node can return these messages; unlike the prebuilt node it needs no fixed list of tools.
         """
         calls = [*message.tool_calls, *message.invalid_tool_calls]
         made = [(call["id"], call["name"] or "", call["args"]) for call in calls]
@@ -67,7 +67,7 @@ class GovernedTool(BaseTool):
     def _to_args_and_kwargs(
         self, tool_input: str | dict[str, Any], tool_call_id: str | None
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        # As positions, not as keywords: a tool may call an argument `config` or `self`. And with the call's id.
+        # As positional arguments, because a tool may name an argument `config` or `self`.
         return (tool_input, tool_call_id), {}
 
     async def _arun(self, arguments: Any, call_id: str | None) -> str:
@@ -77,7 +77,7 @@ class GovernedTool(BaseTool):
         return model_text(result)
 
     def _run(self, arguments: Any, call_id: str | None) -> str:
-        """From another thread than the client's, for graphs that are run without `await`."""
+        """Run from another thread than the client's, for graphs without `await`."""
         if _running() is self._loop:
             raise RuntimeError("the client's own loop cannot wait for itself: await ainvoke() instead of invoke()")
         return asyncio.run_coroutine_threadsafe(self._arun(arguments, call_id), self._loop).result()

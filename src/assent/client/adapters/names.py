@@ -1,7 +1,7 @@
-"""Under which name does a model know a tool?
+"""Names of tools for models.
 
-Models take up to 64 letters, digits, `_` and `-`. A name once given stays with its tool: a server that changes its
-list cannot make the model's word for one tool mean another.
+Models accept up to 64 letters, digits, `_` and `-`. A name stays with its tool: a server that changes its list cannot
+make a known name mean another tool.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ _LONGEST = 64
 
 
 class Names:
-    """Names for models, and the tools they stand for."""
+    """Maps tools to names for models, and back."""
 
     def __init__(self) -> None:
         self._given: dict[str, str] = {}
         self._meant: dict[str, str] = {}
 
     def give(self, tools: Iterable[str]) -> None:
-        """Name what has no name yet; a tool whose own name is fit keeps it where it is free."""
+        """Name new tools; a tool keeps its own name if that is valid and free."""
         unnamed = [name for name in dict.fromkeys(tools) if name not in self._given]
-        for name in sorted(unnamed, key=lambda name: _fit(name) != name):
-            given = self._free(name)
+        for name in sorted(unnamed, key=lambda name: _safe_name(name) != name):
+            given = self._free_name(name)
             self._given[name], self._meant[given] = given, name
 
     def of(self, tool: str) -> str:
         return self._given[tool]
 
-    def meant(self, name: str) -> str | None:
-        """The tool a model means; None where no tool was ever called so."""
+    def tool_named(self, name: str) -> str | None:
+        """Return the tool of a name, or None if the name was never given."""
         return self._meant.get(name)
 
-    def _free(self, tool: str) -> str:
-        fit = _fit(tool)
+    def _free_name(self, tool: str) -> str:
+        fit = _safe_name(tool)
         if fit and fit not in self._meant:
             return fit
         for attempt in count():
@@ -48,5 +48,5 @@ class Names:
         return marked
 
 
-def _fit(name: str) -> str:
+def _safe_name(name: str) -> str:
     return _UNSAFE.sub("_", name)[:_LONGEST]

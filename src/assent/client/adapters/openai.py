@@ -1,4 +1,4 @@
-"""How does a plain loop over OpenAI's Chat Completions or Responses API use a governed client?
+"""Adapter for loops over OpenAI's Chat Completions and Responses APIs.
 
 completion = await converse(AsyncOpenAI(), client, messages, model="...")
 response = await respond(AsyncOpenAI(), client, items, model="...")
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 async def converse(
     api: AsyncOpenAI, client: GovernedClient | Toolbox, messages: list[Any], *, turns: int = 50, **request: Any
 ) -> ChatCompletion:
-    """Go on until the model calls no more tools; `messages` grows by all that is said, and the last is returned.
+    """Run until the model calls no more tools; append everything to `messages` and return the last completion.
 
-    After `turns` messages of the model it ends too; the last then has `finish_reason` "tool_calls".
+    Stop after `turns` messages too; the last one then has `finish_reason` "tool_calls".
     """
     toolbox, create = Toolbox.of(client), cast(Any, api.chat.completions.create)
     for _ in range(max(turns, 1)):
@@ -40,11 +40,11 @@ async def converse(
 
 
 async def answer(toolbox: Toolbox, choice: Choice) -> list[dict[str, Any]]:
-    """The `tool` messages for the calls of a choice. Calls of one that was cut off are not made."""
+    """Return the `tool` messages for the calls of a choice. Calls of a truncated message are not made."""
     calls = choice.message.tool_calls or []
     if choice.finish_reason == "length":
-        return [openai_result(call.id, _cut()) for call in calls]
-    results = await toolbox.call_all([(call.id, *_wanted(call)) for call in calls])
+        return [openai_result(call.id, _truncated_result()) for call in calls]
+    results = await toolbox.call_all([(call.id, *_name_and_arguments(call)) for call in calls])
     return [openai_result(call.id, result) for call, result in zip(calls, results, strict=True)]
 
 
@@ -54,7 +54,7 @@ async def respond(
     """The same with the Responses API: `items` is its `input`, and grows."""
     toolbox, create = Toolbox.of(client), cast(Any, api.responses.create)
     for _ in range(max(turns, 1)):
-        offered = offer([_flat(tool) for tool in openai_tools(await toolbox.tools())], request)
+        offered = offer([_response_tool(tool) for tool in openai_tools(await toolbox.tools())], request)
         said: Response = await create(input=items, **offered)
         items.extend(item.model_dump(mode="json", exclude_none=True, warnings=False) for item in said.output)
         outputs = await answer_response(toolbox, said)
@@ -65,10 +65,10 @@ async def respond(
 
 
 async def answer_response(toolbox: Toolbox, response: Response) -> list[dict[str, Any]]:
-    """The `function_call_output` items for the calls of a response."""
+    """Return the `function_call_output` items for the calls of a response."""
     calls = [item for item in response.output if item.type == "function_call"]
     if response.status == "incomplete":
-        results = [_cut() for _ in calls]
+        results = [_truncated_result() for _ in calls]
     else:
         results = await toolbox.call_all([(call.call_id, call.name, call.arguments) for call in calls])
     return [
@@ -77,15 +77,15 @@ async def answer_response(toolbox: Toolbox, response: Response) -> list[dict[str
     ]
 
 
-def _wanted(call: Any) -> tuple[str, Any]:
-    """Name and arguments; a custom tool's input is free text, which none of these tools takes."""
+def _name_and_arguments(call: Any) -> tuple[str, Any]:
+    """Return name and arguments; a custom tool's input is free text, which none of these tools accepts."""
     return (call.function.name, call.function.arguments) if call.type == "function" else (call.custom.name, [])
 
 
-def _cut() -> Any:
+def _truncated_result() -> Any:
     return refused("validate.malformed", "Not called: the message was cut off.")
 
 
-def _flat(tool: dict[str, Any]) -> dict[str, Any]:
-    # Not strict: that needs schemas of a special kind, and servers write others.
+def _response_tool(tool: dict[str, Any]) -> dict[str, Any]:
+    # Not strict, because strict mode needs a kind of schema that servers do not write.
     return {"type": "function", "strict": False, **tool["function"]}

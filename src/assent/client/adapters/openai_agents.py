@@ -1,4 +1,4 @@
-"""How does an agent of OpenAI's Agents SDK use a governed client? As an MCP server.
+"""Adapter for OpenAI's Agents SDK: a governed client as an MCP server.
 
 agent = Agent(name="buyer", mcp_servers=[GovernedServer(client)])
 """
@@ -24,13 +24,13 @@ _CALL_ID = "dev.assent/call_id"
 
 
 class GovernedServer(MCPServer):
-    """The tools of a governed client, listed anew at every turn of a run.
+    """The tools of a governed client, listed again at every turn of a run.
 
-    The client is entered and left by the caller; `connect` and `cleanup` do nothing.
+    The caller enters and leaves the client; `connect` and `cleanup` do nothing.
     """
 
     def __init__(self, client: GovernedClient | Toolbox, *, name: str = "assent") -> None:
-        super().__init__(failure_error_function=_told, tool_meta_resolver=_call_id)
+        super().__init__(failure_error_function=_explain_error, tool_meta_resolver=_call_id)
         self._toolbox = Toolbox.of(client)
         self._name = name
 
@@ -53,7 +53,7 @@ class GovernedServer(MCPServer):
         self, tool_name: str, arguments: dict[str, Any] | None, meta: dict[str, Any] | None = None
     ) -> types.CallToolResult:
         result = await self._toolbox.call((meta or {}).get(_CALL_ID), tool_name, arguments)
-        # The SDK would show the blocks as they are; a model reads them as one text, quoted where it must be.
+        # One text block, quoted if needed; the SDK would show the blocks unquoted.
         block = types.TextContent(type="text", text=model_text(result))
         return types.CallToolResult(content=[block], is_error=result.is_error)
 
@@ -65,13 +65,13 @@ class GovernedServer(MCPServer):
 
 
 def _call_id(context: MCPToolMetaContext) -> dict[str, Any] | None:
-    """The only way the SDK tells a server which of the model's calls this is."""
+    """Return the call id; this is the only place where the SDK passes it to a server."""
     run = context.run_context
     return {_CALL_ID: run.tool_call_id} if isinstance(run, ToolContext) else None
 
 
-def _told(context: RunContextWrapper[Any], error: Exception) -> str:
-    """What the SDK found wrong before the call got here, in words that help the model more than its own."""
+def _explain_error(context: RunContextWrapper[Any], error: Exception) -> str:
+    """Describe an error that the SDK found before the call, in words that help the model."""
     if isinstance(error, ModelBehaviorError):
         return model_text(refused("validate.malformed", "The arguments are not an object of JSON values."))
     return model_text(refused("execute.failed"))

@@ -1,4 +1,4 @@
-"""How does an agent of pydantic-ai use a governed client? As a toolset.
+"""Adapter for pydantic-ai: a governed client as a toolset.
 
 agent = Agent(model, toolsets=[GovernedToolset(client)])
 """
@@ -25,10 +25,11 @@ except ImportError as error:
 
 
 class GovernedToolset(AbstractToolset[AgentDepsT]):
-    """The tools of a governed client, listed anew at every step of a run.
+    """The tools of a governed client, listed again at every step of a run.
 
-    The client is entered and left by the caller. What is refused reaches the model as a failed result, which costs
-    no retries and does not end the run.
+    The caller enters and leaves the client. A refusal reaches the model as a failed result, which uses no retries and
+    does
+    not end the run.
     """
 
     def __init__(self, client: GovernedClient | Toolbox, *, id: str | None = None) -> None:
@@ -40,9 +41,9 @@ class GovernedToolset(AbstractToolset[AgentDepsT]):
         return self._id
 
     async def get_tools(self, ctx: RunContext[AgentDepsT]) -> dict[str, ToolsetTool[AgentDepsT]]:
-        return {tool.name: self._described(tool, ctx) for tool in await self._toolbox.tools()}
+        return {tool.name: self._toolset_tool(tool, ctx) for tool in await self._toolbox.tools()}
 
-    def _described(self, tool: types.Tool, ctx: RunContext[AgentDepsT]) -> ToolsetTool[AgentDepsT]:
+    def _toolset_tool(self, tool: types.Tool, ctx: RunContext[AgentDepsT]) -> ToolsetTool[AgentDepsT]:
         hints = tool.annotations.model_dump(by_alias=True, exclude_none=True) if tool.annotations else {}
         definition = ToolDefinition(
             name=tool.name,
@@ -51,7 +52,7 @@ class GovernedToolset(AbstractToolset[AgentDepsT]):
             strict=False,
             metadata={"annotations": hints},
         )
-        return ToolsetTool(toolset=self, tool_def=definition, max_retries=ctx.max_retries, args_validator=_AsWritten())
+        return ToolsetTool(toolset=self, tool_def=definition, max_retries=ctx.max_retries, args_validator=_AnyObject())
 
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
@@ -62,8 +63,8 @@ class GovernedToolset(AbstractToolset[AgentDepsT]):
         return model_text(result)
 
 
-class _AsWritten:
-    """Takes any object: the toolbox checks it against the schema, so that all errors read alike."""
+class _AnyObject:
+    """Validator that accepts any object; the toolbox checks it, so that all errors look the same."""
 
     def validate_json(self, input: str | bytes | bytearray, **_: Any) -> Any:
         return self.validate_python(bytes(input) if isinstance(input, bytearray) else input)

@@ -1,4 +1,4 @@
-"""How does what a model calls become a governed call, once per call id, with a result whatever happens?"""
+"""Toolbox: runs each call of a model once per call id, and always returns a result."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ Action = tuple[str, str, bytes]
 
 
 class Toolbox:
-    """The tools of a governed client as any model can take them.
+    """The tools of a governed client in a form for any model.
 
-    A library that makes the same call again, under the same id and with the same arguments, gets the first answer:
-    nothing is done twice. What did not come to an end goes to the client again, which keeps its key.
+    The same call again, with the same id and arguments, gets the first answer, and nothing runs twice. A call that did
+    not
+    end goes to the client again, which keeps its key.
     """
 
     def __init__(self, client: GovernedClient) -> None:
@@ -45,14 +46,15 @@ class Toolbox:
 
     @classmethod
     def of(cls, client: GovernedClient | Toolbox) -> Toolbox:
-        """The toolbox given, so that several conversations share what was answered; or a new one."""
+        """Return the given toolbox, so that conversations share its answers, or a new one."""
         return client if isinstance(client, Toolbox) else cls(client)
 
     async def tools(self) -> list[types.Tool]:
-        """The tools as the server lists them now, under names for models, without `_meta`.
+        """Return the tools that the server lists now, under names for models and without `_meta`.
 
-        While the server cannot be reached the tools stay as they were, and calls say what is wrong; the first time
-        there is nothing to go by, and the failure is raised.
+        If the server cannot be reached, the last tools are returned and calls report the problem. Without a first list
+        the
+        error is raised.
         """
         try:
             listed = await self._client.list_tools()
@@ -62,57 +64,61 @@ class Toolbox:
         else:
             self._names.give(tool.name for tool in listed)
             self._listed = {tool.name: tool for tool in listed}
-        return [self._shown(tool) for tool in self._listed.values()]
+        return [self._for_model(tool) for tool in self._listed.values()]
 
-    def _shown(self, tool: types.Tool) -> types.Tool:
+    def _for_model(self, tool: types.Tool) -> types.Tool:
         schema = {"type": "object", "properties": {}, **tool.input_schema}
         update = {"name": self._names.of(tool.name), "input_schema": schema, "meta": None}
         return tool.model_copy(update=update)
 
     async def call(self, call_id: str | None, name: str, arguments: Any) -> types.CallToolResult:
-        """What the model gets to read. Nothing is raised: a result says what went wrong."""
+        """Return the result for the model. Nothing is raised; a result says what went wrong."""
         try:
-            return await self._called(call_id, name, arguments)
+            return await self._call_tool(call_id, name, arguments)
         except Refusal as refusal:
-            self._client.journal.note("refused", self._names.meant(name) or name, code=refusal.code)
+            self._client.journal.note("refused", self._names.tool_named(name) or name, code=refusal.code)
             return _as_result(refusal)
         except MCPError as error:
-            # The server's own words may be anything, so the model does not see them.
-            self._client.journal.note("failed", self._names.meant(name) or name, why=f"error {error.code}", sent=True)
+            # The server's error text can be anything, so the model does not see it.
+            self._client.journal.note(
+                "failed", self._names.tool_named(name) or name, why=f"error {error.code}", sent=True
+            )
             return refused("execute.failed", "The server answered with an error.")
         except Exception as error:
-            # Something of the caller's, such as `on_secret`: the run goes on, and the log says what is to be mended.
-            logger.exception("a call of %s was not brought to its end", name)
-            self._client.journal.note("failed", self._names.meant(name) or name, why=type(error).__name__, sent=True)
+            # A callback such as `on_secret` failed. The run continues, and the log names the cause.
+            logger.exception("a call of %s failed in the caller's own code; see the traceback and correct it", name)
+            self._client.journal.note(
+                "failed", self._names.tool_named(name) or name, why=type(error).__name__, sent=True
+            )
             return refused("execute.in_doubt")
 
     async def call_all(self, calls: Sequence[tuple[str | None, str, Any]]) -> list[types.CallToolResult]:
-        """The results of calls that a model made in one message, made at the same time."""
+        """Return the results of the calls of one message, made concurrently."""
         return list(await asyncio.gather(*(self.call(*call) for call in calls)))
 
-    async def _called(self, call_id: str | None, name: str, said: Any) -> types.CallToolResult:
-        tool = self._names.meant(name) or await self._found(name)
-        arguments = read_arguments(said)
+    async def _call_tool(self, call_id: str | None, name: str, arguments: Any) -> types.CallToolResult:
+        tool = self._names.tool_named(name) or await self._find_tool(name)
+        arguments = read_arguments(arguments)
         form = _form(arguments)
         listed = (self._listed or {}).get(tool)
         if listed is not None:
             self._checks.check(tool, listed.input_schema, arguments)
         if not call_id:
             return await self._client.call_tool(tool, arguments)
-        return await self._once((call_id, tool, form), arguments)
+        return await self._call_once((call_id, tool, form), arguments)
 
-    async def _found(self, name: str) -> str:
-        """The tool of a name nobody gave yet: a conversation may go on where another process left it."""
+    async def _find_tool(self, name: str) -> str:
+        """Return the tool of an unknown name, because a conversation may continue in another process."""
         try:
             await self.tools()
         except Exception as error:
             raise Refusal("execute.unavailable") from error
-        tool = self._names.meant(name)
+        tool = self._names.tool_named(name)
         if tool is None:
             raise Refusal("discover.unknown_tool")
         return tool
 
-    async def _once(self, action: Action, arguments: dict[str, Any]) -> types.CallToolResult:
+    async def _call_once(self, action: Action, arguments: dict[str, Any]) -> types.CallToolResult:
         turn = self._turns.setdefault(action, asyncio.Lock())
         async with turn:
             kept = self._answers.get(action)
@@ -124,7 +130,7 @@ class Toolbox:
             return result
 
     def _is_read(self, tool: str) -> bool:
-        """Reading again is harmless, and what is read may have changed."""
+        """Whether the tool only reads, so that calling it again is harmless and shows changes."""
         standing = self._client.standing(tool)
         return standing is not None and standing.tier is Tier.READ
 
@@ -135,7 +141,7 @@ class Toolbox:
 
 
 def offer(tools: list[dict[str, Any]], request: Mapping[str, Any]) -> dict[str, Any]:
-    """A request's own part together with the tools; an API takes no empty list of them."""
+    """Return the request options with the tools; an API refuses an empty list of tools."""
     for name in ("tools", "stream"):
         if name in request:
             raise TypeError(f"{name}= cannot be given here: write the loop yourself around answer()")
@@ -143,7 +149,7 @@ def offer(tools: list[dict[str, Any]], request: Mapping[str, Any]) -> dict[str, 
 
 
 def refused(code: str, detail: str = "") -> types.CallToolResult:
-    """A refusal as the result of a call that was never made."""
+    """Return a refusal as the result of a call that was not made."""
     return _as_result(Refusal(code, detail))
 
 
@@ -159,7 +165,7 @@ def _form(arguments: dict[str, Any]) -> bytes:
 
 
 def _is_settled(result: types.CallToolResult) -> bool:
-    """Whether the tool ran and this is how it ended. Other refusals came before it ran, or say that nobody knows."""
+    """Whether the tool ran and this is its end. Other refusals came before, or report an unknown end."""
     problem = problem_of(result)
     if problem.get("code") in list(CATALOGUE):
         return problem["code"] in _ENDED

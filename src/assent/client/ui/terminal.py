@@ -1,4 +1,4 @@
-"""How is a person at the client reached: at the terminal, through the caller's own function, or not at all?"""
+"""Askers: the terminal, no one, or the server."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _GOES_ON = "    … "
 
 
 async def refuse(question: Question) -> Answer:
-    """Nobody is there: no answer is no."""
+    """Answer no, because no person is present."""
     return Answer("cancel")
 
 
 async def leave_to_server(question: Question) -> Answer:
-    """Nobody is here, but a trusted contract promises that the server has somebody asked: a user or an approver."""
+    """Accept here, because a trusted contract says that the server asks a user or an approver."""
     asked = question.standing.contract.get("confirmation") if question.standing and question.words is None else None
     return Answer("accept" if asked in ("user", "approver") else "cancel")
 
 
 class Terminal:
-    """Asks at the terminal; without one, nobody is there. Forms with fields are declined."""
+    """Asks at the terminal; without a terminal the answer is no. Forms with fields are declined."""
 
     def __init__(
         self,
@@ -49,8 +49,8 @@ class Terminal:
         if not self._attached():
             return Answer("cancel")
         async with self._turn:
-            # As text, never as markup: what a server wrote must not look like ours.
-            shown = Text("\n").join(self._folded(question.text))
+            # As text, never as markup, so that a server's text cannot look like ours.
+            shown = Text("\n").join(self._wrap_lines(question.text))
             self._console.print(Panel(shown, title="May the agent do this?", title_align="left"))
             if question.schema:
                 self._console.print(Text("It wants data; that is declined here."))
@@ -58,11 +58,11 @@ class Terminal:
             return await self._ask(question)
 
     async def _ask(self, question: Question) -> Answer:
-        # A server's own question is never answered for later, and a name alone is never remembered.
+        # A server's own question is never remembered, and neither is a tool name alone.
         again = bool(question.arguments) and question.words is None
         offered = "[y]es, yes and the very same for an [h]our, " if again else "[y]es, "
         self._console.print(Text(f"{offered}[n]o, or Enter to leave it: "), end="")
-        line = await self._line()
+        line = await self._read_line()
         if line is None:
             return Answer("cancel")
         said = line.strip().lower()
@@ -70,8 +70,8 @@ class Terminal:
             return Answer("accept", remember=Remember(dict(question.arguments), _HOUR))
         return Answer({"y": "accept", "yes": "accept", "n": "decline", "no": "decline"}.get(said, "cancel"))  # type: ignore[arg-type]
 
-    def _folded(self, text: str) -> list[Text]:
-        """The lines as they fit; what goes on is marked, so that padding cannot make a line of its own."""
+    def _wrap_lines(self, text: str) -> list[Text]:
+        """Wrap the lines and mark continuations, so that padding cannot fake a new line."""
         width = max(self._console.width - 4, 20)
         found: list[Text] = []
         for line in text.splitlines():
@@ -79,26 +79,27 @@ class Terminal:
             found += [first, *(Text(_GOES_ON) + piece for piece in more)]
         return found
 
-    async def _line(self) -> str | None:
-        """The next line somebody ends while the question stands; None where none can come.
+    async def _read_line(self) -> str | None:
+        """Return the next line entered while the question is open; None if none can come.
 
-        Reading cannot be stopped: whoever walked away left a reader behind, and the next question goes on with it. A
-        line that it brought in between was the answer to nothing.
+        A blocking read cannot be stopped. If the person left a question open, its reader stays and serves the next
+        question.
+        A line entered in between is dropped, because it answers nothing.
         """
         loop = asyncio.get_running_loop()
         if self._reader is None or self._reader.done() or self._reader.get_loop() is not loop:
             self._reader = loop.create_future()
-            # Of its own, and not one of the loop's: those are waited for at the end.
-            Thread(target=_bring, args=(self._read, self._reader), name="assent-terminal", daemon=True).start()
+            # A thread of its own, because the loop waits for its own threads at the end.
+            Thread(target=_read_into, args=(self._read, self._reader), name="assent-terminal", daemon=True).start()
         return await asyncio.shield(self._reader)
 
 
-def _bring(read: Callable[[], str], reader: asyncio.Future[str | None]) -> None:
+def _read_into(read: Callable[[], str], reader: asyncio.Future[str | None]) -> None:
     try:
         line = read()
     except (EOFError, KeyboardInterrupt, OSError, ValueError):
         line = None
-    # The loop is gone where the program ended meanwhile.
+    # The loop is closed if the program ended meanwhile.
     with suppress(RuntimeError):
         reader.get_loop().call_soon_threadsafe(_set, reader, line)
 

@@ -1,6 +1,6 @@
-"""What does a question look like as a page, and what did the person say with its form?
+"""Renders a question as a web page and reads the answer from its form.
 
-Everything foreign is made visible and then escaped; the page runs no script and loads nothing.
+Text from the server is made visible and escaped. The page runs no script and loads nothing.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _TEMPLATE = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=
 
 
 class NotUnderstood(Exception):
-    """The form says something that cannot be done; the person is asked again."""
+    """The form contains an invalid choice; the person is asked again."""
 
 
 def ask_page(question: Question, token: str, nonce: str, note: str = "") -> str:
-    """The page that asks."""
+    """Return the page with the question."""
     standing = question.standing
     return _TEMPLATE.render(
         question=question,
@@ -50,12 +50,12 @@ def ask_page(question: Question, token: str, nonce: str, note: str = "") -> str:
 
 
 def told_page(title: str, note: str, nonce: str) -> str:
-    """A page that only tells."""
+    """Return a page with a message only."""
     return _TEMPLATE.render(question=None, title=title, note=note, nonce=nonce)
 
 
 def read_answer(question: Question, form: Mapping[str, str]) -> Answer:
-    """What the person said; raises NotUnderstood."""
+    """Return the person's answer; raise NotUnderstood for an invalid form."""
     match form.get("answer"):
         case "decline":
             return Answer("decline")
@@ -79,12 +79,12 @@ def _sections(question: Question) -> list[tuple[str, list[str], bool]]:
         found.append(("Preview, as the server reported it", argument_lines(question.preview), True))
     if question.words is not None:
         said = [visible(line) for line in question.words.splitlines()] or ["(nothing)"]
-        found.append(("The server's own words, not checked by anybody", said, True))
+        found.append(("The server's own words, not checked", said, True))
     return found
 
 
 def _constraints(question: Question) -> list[dict[str, Any]]:
-    """What can be constrained; a question of the server's own is never answered for later."""
+    """Return the arguments that can be constrained; none for a question of the server, which is never remembered."""
     if question.standing is None or question.words is not None:
         return []
     return [
@@ -110,7 +110,7 @@ def _remember(question: Question, form: Mapping[str, str]) -> Remember | None:
     try:
         return Remember(held, float(seconds))
     except ValueError:
-        raise NotUnderstood("Nothing is allowed by name alone: hold at least one argument to a value.") from None
+        raise NotUnderstood("A tool name alone cannot be allowed. Fix the value of at least one argument.") from None
 
 
 def _constraint(value: Any, kind: str, most: str) -> Any:
@@ -130,5 +130,5 @@ def _limit(said: str, value: float) -> float:
     except ValueError:
         limit = math.nan
     if not math.isfinite(limit) or limit < value:
-        raise NotUnderstood("The most that is allowed must be a number, and not less than what this call says.")
+        raise NotUnderstood("The maximum must be a number that is at least the value of this call.")
     return limit

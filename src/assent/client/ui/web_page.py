@@ -1,7 +1,7 @@
-"""How is a person asked by a web page?
+"""Asks a person on a web page.
 
-One page per question, on this machine only, under an address that cannot be guessed. Whoever has the address can
-answer, so it is told to the person and to nobody else.
+One page per question, on this machine only, at an unguessable address. Anyone with the address can answer, so it is
+given only to the person.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MOST_FIELDS = 500
 
 
 def say_where(url: str) -> None:
-    """Tell the address to whoever sits at the terminal."""
+    """Print the address on the terminal."""
     sys.stderr.write(f"A question waits for an answer: {url}\n")
 
 
@@ -42,9 +42,9 @@ class _Open:
 
 
 class WebPage:
-    """Asks on a page of its own; `tell` is given its address. Forms with fields are declined.
+    """Asks on its own page; `tell` receives the address. Forms with fields are declined.
 
-    Use it as `async with WebPage() as asker`. With nobody there, the client's patience ends the question.
+    Use it as `async with WebPage() as asker`. If no one answers, the client's timeout ends the question.
     """
 
     def __init__(self, tell: Callable[[str], Any] = say_where, port: int = 0) -> None:
@@ -63,7 +63,7 @@ class WebPage:
         await self.close()
 
     async def close(self) -> None:
-        """Close every question without an answer, and the server."""
+        """Close every question without an answer, and stop the server."""
         for waiting in list(self._open.values()):
             if not waiting.answered.done():
                 waiting.answered.set_result(Answer("cancel"))
@@ -102,20 +102,28 @@ class WebPage:
             return
         nonce, headers = secrets.token_urlsafe(16), dict(scope["headers"])
         if headers.get(b"host") not in self._hosts:
-            return await _say(send, 421, "Not here", "This address is not asked for under that name.", nonce)
+            return await _send_message(
+                send,
+                421,
+                "Not here",
+                "The Host header is wrong. Open the page under the address that was printed.",
+                nonce,
+            )
         waiting = self._open.get(scope["path"].removeprefix("/"))
         if waiting is None or waiting.answered.done():
-            return await _say(send, 404, "No such question", "It was answered, it was closed, or it never was.", nonce)
+            return await _send_message(
+                send, 404, "No such question", "It was answered or closed, or it does not exist.", nonce
+            )
         if scope["method"] == "GET":
             return await _page(send, 200, ask_page(waiting.question, waiting.token, nonce), nonce)
         if scope["method"] != "POST":
-            return await _say(send, 405, "Not like this", "Open the page and use its buttons.", nonce)
+            return await _send_message(send, 405, "Method not allowed", "Open the page and use its buttons.", nonce)
         if not self._is_own(headers):
-            return await _say(send, 403, "Not from there", "An answer is given on the page itself.", nonce)
+            return await _send_message(send, 403, "Wrong origin", "Answer on the page itself.", nonce)
         await self._answer(waiting, scope["headers"], receive, send, nonce)
 
     def _is_own(self, headers: dict[bytes, bytes]) -> bool:
-        """Whether the form came from a page of ours, as browsers say."""
+        """Whether the form came from our own page, according to the browser's headers."""
         origin, site = headers.get(b"origin", b""), headers.get(b"sec-fetch-site", b"same-origin")
         kind = headers.get(b"content-type", b"").partition(b";")[0].strip()
         return (
@@ -128,23 +136,27 @@ class WebPage:
         try:
             form = _fields(await read_body(headers, receive, _LONGEST_FORM))
         except (BodyTooLarge, Disconnected, ValueError):
-            return await _say(send, 400, "Not understood", "What was sent is no answer.", nonce)
+            return await _send_message(
+                send, 400, "Not understood", "The form is not valid. Open the page and use its buttons.", nonce
+            )
         if not hmac.compare_digest(form.get("token", "").encode(), waiting.token.encode()):
-            return await _say(send, 403, "Not from there", "An answer is given on the page itself.", nonce)
+            return await _send_message(send, 403, "Wrong origin", "Answer on the page itself.", nonce)
         try:
             answer = read_answer(waiting.question, form)
         except NotUnderstood as error:
             return await _page(send, 422, ask_page(waiting.question, waiting.token, nonce, str(error)), nonce)
         if waiting.answered.done():
-            return await _say(send, 404, "No such question", "It was answered or closed meanwhile.", nonce)
+            return await _send_message(send, 404, "No such question", "It was answered or closed meanwhile.", nonce)
         waiting.answered.set_result(answer)
         if answer.action == "accept":
-            return await _say(send, 200, "You said yes", "The agent goes on. You can close this page.", nonce)
-        await _say(send, 200, "You said no", "It is not done. You can close this page.", nonce)
+            return await _send_message(
+                send, 200, "You said yes", "The agent continues. You can close this page.", nonce
+            )
+        await _send_message(send, 200, "You said no", "The agent does not do it. You can close this page.", nonce)
 
 
 class _Server(uvicorn.Server):
-    """A guest in somebody else's process: signals are theirs."""
+    """A server inside another process, which handles the signals itself."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -152,14 +164,14 @@ class _Server(uvicorn.Server):
 
 
 def _fields(body: bytes) -> dict[str, str]:
-    """The form; two fields of one name are no form of ours."""
+    """Return the form fields; a form with a repeated field is refused."""
     pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=_MOST_FIELDS, errors="strict")
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a field twice")
     return dict(pairs)
 
 
-async def _say(send: Send, status: int, title: str, note: str, nonce: str) -> None:
+async def _send_message(send: Send, status: int, title: str, note: str, nonce: str) -> None:
     await _page(send, status, told_page(title, note, nonce), nonce)
 
 
@@ -175,7 +187,7 @@ async def _page(send: Send, status: int, page: str, nonce: str) -> None:
         (b"cache-control", b"no-store"),
         (b"x-content-type-options", b"nosniff"),
         (b"x-frame-options", b"DENY"),
-        # Not `no-referrer`: with that, browsers hide the origin of the form too.
+        # Not `no-referrer`, because browsers would then hide the origin of the form too.
         (b"referrer-policy", b"same-origin"),
         (b"cross-origin-opener-policy", b"same-origin"),
         (b"cross-origin-resource-policy", b"same-origin"),

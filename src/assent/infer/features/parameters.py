@@ -1,4 +1,4 @@
-"""What do a tool's parameters give away about its effect?"""
+"""Reads from a tool's parameters what they tell about its effect."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -13,15 +13,15 @@ from assent.infer.lexicon import DEEDS, INPUTS, MIXED, NOUN_TOO, NOUNS, READING,
 _OPERATION: Final = frozenset({"action", "actions", "operation", "operations", "op", "command", "subcommand", "verb"})
 _CHOOSING: Final = _OPERATION | {"method", "mode", "task"}
 _LOOSE: Final = _CHOOSING - _OPERATION
-# How something is done: a deed only where one of the ways loses what was there.
+# Parameters that choose how something is done. They count as operations only if one value loses data.
 _MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "behaviour", "exists", "conflict"})
 _STATE: Final = frozenset({"status", "state", "lifecycle"})
 _AFTERWARDS: Final = frozenset({"auto", "force", "then"})
 _KEEPING: Final = frozenset({"persist", "save", "store"})
-# What is downloaded on the way.
+# Content that is downloaded as part of the call.
 _FETCHED: Final = frozenset({"assets", "attachments", "files", "images", "media", "pdf", "pdfs", "photos", "videos"})
 _LOST_AFTERWARDS: Final = DEEDS["strong"] | {"archive", "clear", "disable", "prune", "remove"}
-# `delete_after_run`: not now, and what was made for one time only.
+# Deletes later, and only what was made for one use: `delete_after_run`.
 _LATER: Final = frozenset({"after_run", "after_use", "each_iteration"})
 _LONGEST: Final = 4000
 _METHOD: Final = frozenset({"http_method", "request_method"})
@@ -39,7 +39,7 @@ _EXPELLED: Final = frozenset(
 )
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 _PROGRAMS: Final = frozenset({"code", "command", "sql"})
-# They mean something only as a switch: `fix`, but not the text of a fix; `clear_values`, but not what to clear.
+# Names that matter only as booleans: `fix` as a switch, but not the text of a fix.
 _SWITCHES: Final = frozenset(
     {
         "doing",
@@ -74,9 +74,9 @@ _TYPED: Final = frozenset({"action_type", "operation_type", "operation_mode", "c
 
 
 class Choice(NamedTuple):
-    """An operation a parameter offers; uncertain where its verb could be a thing, as in `merge_requests`.
+    """An operation that a parameter offers; uncertain if its verb can be a noun, as in `merge_requests`.
 
-    `deep` is one inside another parameter, such as the steps of a list or a field of a filter.
+    `deep` is an operation inside another parameter, such as a step of a list or a field of a filter.
     """
 
     verb: str
@@ -86,7 +86,7 @@ class Choice(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """Parameter names in plain form, what they amount to, and the operations they choose between."""
+    """Parameter names in snake case, the flags they raise, and the operations they offer."""
 
     names: frozenset[str]
     flags: frozenset[str]
@@ -95,7 +95,7 @@ class Parameters(NamedTuple):
 
 
 class _Meaning(NamedTuple):
-    """What a parameter's name alone says: its plain form, and what it amounts to anyhow, as a switch, by its values."""
+    """Meaning of a parameter name: snake-case form, and the flags it raises always, as a boolean, or by its values."""
 
     plain: str
     flags: frozenset[str]
@@ -105,7 +105,7 @@ class _Meaning(NamedTuple):
 
 
 def read_parameters(schema: Any, text: str = "") -> Parameters:
-    """Read an input schema, one level of nested objects included; `text` may say what its parameters mean."""
+    """Read an input schema with one level of nested objects; `text` is the tool's description."""
     own, below = read_properties(schema)
     names: set[str] = set()
     flags: set[str] = set()
@@ -127,16 +127,18 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
         elif role == "operation":
             values = _values(definition, name, text, schema)
             offered = list(_choices(values, plain, listed=bool(list_values(definition))))
-            choices += offered or _list_acts(text, plain)
-            said, outer = plain in _OPERATION and 2 * len(offered) >= len(values) > 0, place < len(own)
-            only_reads |= said and (outer or not chosen)
+            choices += offered or _listed_operations(text, plain)
+            described, outer = plain in _OPERATION and 2 * len(offered) >= len(values) > 0, place < len(own)
+            only_reads |= described and (outer or not chosen)
             chosen |= outer
         if below_it and (place >= len(own) or list_steps(definition, schema)):
             choices[before:] = [choice._replace(deep=True) for choice in choices[before:]]
     if "method" in names and names & {"body", "data", "payload"} and names & {"endpoint", "path", "url"}:
         flags.add("http")
     if flags & {"query", "sql"} and "SELECT" in text:
-        choices = [choice for choice in choices if choice.verb != "select"]  # a word of the query's language
+        choices = [
+            choice for choice in choices if choice.verb != "select"
+        ]  # `select` is a keyword of the query language
     if any(choice.verb == "multiply" for choice in choices) and _WORKED_OUT.search(text):
         choices = [choice for choice in choices if choice.verb != "add"]
     only_reads = (
@@ -146,7 +148,7 @@ def read_parameters(schema: Any, text: str = "") -> Parameters:
 
 
 def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> set[str]:
-    """What a parameter amounts to; one further down says less, since it is about a part."""
+    """Return the flags of a parameter; a nested parameter raises fewer."""
     plain, meant, switched, ends, _ = meaning
     flags = set(meant)
     if flags & _PROGRAMS and is_short(definition):
@@ -154,23 +156,23 @@ def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> se
     if definition.get("type") in ("integer", "number"):
         flags.discard("code")
     if definition.get("type") == "boolean":
-        flags -= _PROGRAMS | {"page_script"}  # whether those of a page are run
+        flags -= _PROGRAMS | {"page_script"}  # only decides whether the page's own scripts run
     if plain in INPUTS["outcome"] and (_is_filename(definition.get("default")) or "file" in list_values(definition)):
         flags.add("file")
     if own and plain.endswith(_PLACES) and _is_for_saving(definition.get("description")):
         flags.add("file")
-    if own and "file" not in flags and _leads_to_file(definition.get("description")):
+    if own and "file" not in flags and _mentions_file_output(definition.get("description")):
         flags.add("file")
     if switched and is_switch(definition):
         flags |= switched if own else switched & {"backup"}
     if ends and own:
-        flags.update(_ends(definition))
+        flags.update(_end_states(definition))
     return flags
 
 
 @lru_cache(maxsize=65536)
 def _meaning(name: str) -> _Meaning:
-    plain = _plain(name)
+    plain = _snake_case(name)
     flags = set(_FLAGS.get(plain, ()))
     if plain.endswith(_ADDRESS):
         flags.add("address")
@@ -183,17 +185,21 @@ def _meaning(name: str) -> _Meaning:
     if plain.startswith(("sql_st", "sql_quer", "sql_text")) or plain.endswith("_sql"):
         flags.add("sql")
     return _Meaning(
-        plain, frozenset(flags), frozenset(_switched(plain)), plain.rpartition("_")[2] in _STATE, _role(plain)
+        plain,
+        frozenset(flags),
+        frozenset(_switch_meanings(plain)),
+        plain.rpartition("_")[2] in _STATE,
+        _choice_role(plain),
     )
 
 
-def _plain(name: str) -> str:
-    """`dryRun`, `dry-run` and `DryRun` are all `dry_run`."""
+def _snake_case(name: str) -> str:
+    """Convert `dryRun`, `dry-run` and `DryRun` to `dry_run`."""
     return "_".join(split_name(name[:64])) or name[:64].lower()
 
 
-def _switched(plain: str) -> Iterator[str]:
-    """What a parameter of this name means as a switch."""
+def _switch_meanings(plain: str) -> Iterator[str]:
+    """Yield the flags of a name that is a boolean."""
     yield from (
         flag
         for flag in ("doing", "mend", "traced", "fate", "pressing", "backup", "truncating")
@@ -225,12 +231,12 @@ def _switched(plain: str) -> Iterator[str]:
 
 
 def _is_after(plain: str) -> bool:
-    """`reset_after_read`, `reset_to_default`, `delete_after_read`."""
+    """Whether the name says when or to what: `reset_after_read`, `reset_to_default`."""
     return plain.startswith(("reset_after_", "reset_to_")) or plain.endswith("_after_read")
 
 
-def _role(plain: str) -> str | None:
-    """What a parameter of this name chooses: `action` an operation, and so do `taskAction` and `operation_type`."""
+def _choice_role(plain: str) -> str | None:
+    """Return what a name chooses: `action`, `taskAction` and `operation_type` choose an operation."""
     last = plain.rpartition("_")[2]
     if plain in _CHOOSING or last in _OPERATION or plain in _TYPED:
         return "operation"
@@ -239,15 +245,15 @@ def _role(plain: str) -> str | None:
     return "manner" if last in _MANNER else None
 
 
-def _is_for_saving(said: Any) -> bool:
-    """Whether a place is said to be where the result goes: `Path to save the snapshot to`."""
-    return isinstance(said, str) and _SAVING.search(said[:120].lower()) is not None
+def _is_for_saving(described: Any) -> bool:
+    """Whether the description says that the path is for the result: `Path to save the snapshot to`."""
+    return isinstance(described, str) and _SAVING.search(described[:120].lower()) is not None
 
 
-def _leads_to_file(said: Any) -> bool:
-    """Whether it is said that something is written to a file: `'json_file' writes to file`."""
-    told = isinstance(said, str) and ("file" in said or "disk" in said) and " to " in said
-    return told and _TO_FILE.search(said[:400].lower()) is not None
+def _mentions_file_output(described: Any) -> bool:
+    """Whether the description says that a file is written: `'json_file' writes to file`."""
+    told = isinstance(described, str) and ("file" in described or "disk" in described) and " to " in described
+    return told and _TO_FILE.search(described[:400].lower()) is not None
 
 
 def _is_filename(value: Any) -> bool:
@@ -258,21 +264,21 @@ def _grave(choice: Choice) -> bool:
     return choice.verb in DEEDS["strong"] or choice.verb == "clear"
 
 
-def _ends(definition: Mapping[str, Any]) -> Iterator[str]:
-    """The ends among the states a parameter offers: gone, halted, called off."""
+def _end_states(definition: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the end states that a parameter offers: deleted, stopped, cancelled."""
     values = list_values(definition)
-    said = definition.get("description")
-    if not values and isinstance(said, str):
-        listed = _CAPITALS.findall(said[:200])
+    described = definition.get("description")
+    if not values and isinstance(described, str):
+        listed = _CAPITALS.findall(described[:200])
         values = listed if len(listed) > 1 else []
-    states = {_plain(value) for value in values}
+    states = {_snake_case(value) for value in values}
     for flag, ends in (("fate", NOUNS["gone"]), ("called_off", NOUNS["called_off"])):
         if states & ends:
             yield flag
 
 
 def _choices(values: list[str], parameter: str, *, listed: bool) -> Iterator[Choice]:
-    """The operations among the values; a mode of a read is none, and to remove a label loses nothing."""
+    """Yield the operations among the values; reading modes and removing a label are left out."""
     little = not NOUNS["trivial"].isdisjoint(parameter.split("_"))
     for value in values:
         reading = read_name(value[:64])
@@ -285,24 +291,24 @@ def _choices(values: list[str], parameter: str, *, listed: bool) -> Iterator[Cho
 
 def _values(definition: Mapping[str, Any], name: str, text: str, root: Any) -> list[str]:
     values = list_values(definition) or list_steps(definition, root)
-    said = definition.get("description")
-    if said is None and not values:
-        said = _told_of(name, text)
-    if values or not isinstance(said, str) or "filter" in said.lower():
+    described = definition.get("description")
+    if described is None and not values:
+        described = _parameter_line(name, text)
+    if values or not isinstance(described, str) or "filter" in described.lower():
         return values
-    return [next(filter(None, groups)) for groups in _LISTED.findall(said[:500])]
+    return [next(filter(None, groups)) for groups in _LISTED.findall(described[:500])]
 
 
-def _list_acts(text: str, parameter: str) -> list[Choice]:
-    """The acts among operations that the description of a tool lists, one to a line: `erase — entity_id`."""
+def _listed_operations(text: str, parameter: str) -> list[Choice]:
+    """Return the operations that the tool's description lists, one per line: `erase — entity_id`."""
     dashed = parameter in _OPERATION and ("\u2014" in text or "\u2013" in text)
     lined = _LINED.findall(text[:_LONGEST]) if dashed else []
     acts = [choice for choice in _choices(lined, parameter, listed=True) if choice.kind not in READING]
     return acts if len(lined) > 1 else []
 
 
-def _told_of(name: str, text: str) -> str | None:
-    """What the description of a tool says of a parameter, one to a line: `action: What to do (move, delete)`."""
+def _parameter_line(name: str, text: str) -> str | None:
+    """Return the line of the tool's description about a parameter: `action: What to do (move, delete)`."""
     if name not in text:
         return None
     match = re.search(rf"^[ \t*-]*`?{re.escape(name)}`?(?: \([^)\n]*\))?:(.+)", text[:_LONGEST], re.MULTILINE)

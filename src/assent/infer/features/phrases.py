@@ -1,4 +1,4 @@
-"""What does a text say outright: reads only, cannot be undone, overwrites, saves a file, runs anything?"""
+"""Finds explicit statements in a text: only reads, cannot be undone, overwrites, saves a file, runs anything."""
 
 import re
 import tomllib
@@ -7,9 +7,9 @@ from importlib import resources
 from typing import Any, Final, NamedTuple
 
 _BODY: Final = 2500
-# How far before a mark a pattern may begin, and how far after it one may end.
+# Maximum distance between a marker word and the start or end of a match.
 _REACH: Final = 160
-# A line that goes on in the next one.
+# A line that continues on the next line.
 _WRAPPED = re.compile(r"\n(?<=[a-z,]\n)[ \t]*(?=[a-z]+[ ,.])")
 
 
@@ -18,7 +18,7 @@ class _Group(NamedTuple):
     pattern: re.Pattern[str]
 
 
-# A mark, and the groups that may hold where it occurs.
+# A marker word, and the pattern groups to try where it occurs.
 _Statement = tuple[tuple[str, tuple[_Group, ...]], ...]
 
 
@@ -29,12 +29,12 @@ def _load() -> Mapping[str, _Statement]:
 
 
 def _rows(row: Mapping[str, Any], table: Mapping[str, Any]) -> Sequence[Mapping[str, Sequence[str]]]:
-    """A group, or those of the statement it is like."""
+    """Return a group's rows, or those of the statement that it copies."""
     return table[row["like"]] if "like" in row else [row]
 
 
 def _compile(rows: Sequence[Mapping[str, Sequence[str]]]) -> _Statement:
-    """The marks of all groups but those that another mark is part of, each with the groups it is for."""
+    """Compile the groups and their marker words; a marker that contains another one is left out."""
     groups = tuple(_Group(tuple(row["marks"]), re.compile("|".join(row["patterns"]))) for row in rows)
     marks = {mark for group in groups for mark in group.marks}
     fewest = sorted(mark for mark in marks if not any(other in mark for other in marks - {mark}))
@@ -49,7 +49,7 @@ _STATEMENTS: Final = _load()
 
 
 class Statements:
-    """The statements of one text, each looked for when it is first asked about: most never are."""
+    """Statements of one text. Each one is searched at first use, because most are never asked for."""
 
     __slots__ = ("_body", "_found")
 
@@ -68,19 +68,19 @@ class Statements:
         for mark, groups in statement:
             if mark in body:
                 for group in groups:
-                    if _holds(body, group):
+                    if _matches(body, group):
                         return True
         return False
 
 
-def _holds(body: str, group: _Group) -> bool:
-    """Whether one of its patterns matches: each has a mark in what it matches, so that only there it is looked for."""
+def _matches(body: str, group: _Group) -> bool:
+    """Whether a pattern of the group matches; patterns run only near a marker word."""
     search = group.pattern.search
     return any(search(body, start, end) is not None for start, end in _surroundings(body, group.marks))
 
 
 def _surroundings(body: str, marks: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """The stretches of a text in which there are marks, each with what is around them."""
+    """Yield the ranges of the text around marker words."""
     start = end = 0
     for place in sorted(place for mark in marks for place in _places(body, mark)):
         if place - _REACH > end:

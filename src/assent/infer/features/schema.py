@@ -1,4 +1,4 @@
-"""Which properties does an input schema have, and which values does it list, through references and unions?"""
+"""Lists the properties and enum values of an input schema, through references and unions."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ _UNIONS: Final = ("anyOf", "oneOf", "allOf")
 _COMPOSING: Final = frozenset(_UNIONS)
 _COMPOSED: Final = frozenset({"properties", "items", *_UNIONS})
 _KIND: Final = ("type", "action", "kind", "name")
-# The description of something that is found by its name.
+# Descriptions of things that are identified by a name or a code.
 _IDENTIFIED: Final = re.compile(
     r"^(?:the |an? )?(?:\w+ ){0,2}(?:id|identifier|uuid|slug)\b(?!,? (?:of|and) \w+ code)", re.IGNORECASE
 )
@@ -20,27 +20,29 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 
 def read_properties(schema: Any) -> tuple[list[Property], list[Property]]:
-    """The schema's own properties, and those one level further down: in objects, lists and alternatives."""
+    """Return the schema's own properties, and those one level deeper in objects, lists and alternatives."""
     own = _properties(schema, schema, 0)
     composed = [definition for _, definition in own if not _COMPOSED.isdisjoint(definition)]
-    return own, [found for one in composed for part in _parts(one, schema) for found in _own(part, schema)]
+    return own, [
+        found for one in composed for part in _nested_objects(one, schema) for found in _own_properties(part, schema)
+    ]
 
 
 def list_values(definition: Any, depth: int = 0) -> list[str]:
-    """The values an enumeration allows, through unions and lists, no deeper than anybody writes by hand."""
+    """Return the enum values, through unions and lists, up to a fixed depth."""
     if not isinstance(definition, dict) or depth > _DEEPEST:
         return []
     constant = definition.get("const")
     values = [constant] if isinstance(constant, str) else []
-    values += [value for value in _listed(definition, "enum") if isinstance(value, str)]
+    values += [value for value in _list_at(definition, "enum") if isinstance(value, str)]
     for key in _UNIONS:
-        for part in _listed(definition, key):
+        for part in _list_at(definition, key):
             values += list_values(part, depth + 1)
     return values + list_values(definition.get("items"), depth + 1)
 
 
 def list_steps(definition: Mapping[str, Any], root: Any) -> list[str]:
-    """The kinds of objects that are allowed, one or in a list: `actions: [{type: click}, {type: wait}]`."""
+    """Return the kinds of objects that are allowed, alone or in a list: `actions: [{type: click}, {type: wait}]`."""
     parts = [*_alternatives(definition, root, 0), *_alternatives(definition.get("items"), root, 0)]
     steps = [part for part in parts if isinstance(part.get("properties"), dict)]
     kinds = [step["properties"].get(key) for step in steps for key in _KIND]
@@ -48,15 +50,15 @@ def list_steps(definition: Mapping[str, Any], root: Any) -> list[str]:
 
 
 def is_switch(definition: Mapping[str, Any]) -> bool:
-    """Whether it is yes or no, be it that it may be left open."""
+    """Whether the parameter is a boolean, optional or not."""
     kind = definition.get("type")
     if kind is None:
-        return any(isinstance(part, dict) and part.get("type") == "boolean" for part in _listed(definition, "anyOf"))
+        return any(isinstance(part, dict) and part.get("type") == "boolean" for part in _list_at(definition, "anyOf"))
     return kind == "boolean" or (isinstance(kind, list) and "boolean" in kind)
 
 
 def is_short(definition: Mapping[str, Any]) -> bool:
-    """Whether it is no program: the code of a country, one of a few words, the id of a script."""
+    """Whether the value is too short for a program: a country code, an enum, the id of a script."""
     longest, said = definition.get("maxLength"), definition.get("description")
     if (isinstance(longest, int) and longest <= _SHORT) or "enum" in definition:
         return True
@@ -68,21 +70,21 @@ def _alternatives(definition: Any, root: Any, depth: int) -> Iterator[Mapping[st
         one = _resolve(definition, root)
         yield one
         for key in _UNIONS:
-            for part in _listed(one, key):
+            for part in _list_at(one, key):
                 yield from _alternatives(part, root, depth + 1)
 
 
 def _properties(schema: Any, root: Any, depth: int) -> list[Property]:
-    """A schema's properties, and those of the alternatives it is a union of."""
-    found = _own(schema, root)
+    """Return a schema's properties with those of its alternatives."""
+    found = _own_properties(schema, root)
     if isinstance(schema, dict) and depth < _DEEPEST and not _COMPOSING.isdisjoint(schema):
         for key in _UNIONS:
-            for part in _listed(schema, key):
+            for part in _list_at(schema, key):
                 found += _properties(_resolve(part, root), root, depth + 1)
     return found
 
 
-def _own(schema: Any, root: Any) -> list[Property]:
+def _own_properties(schema: Any, root: Any) -> list[Property]:
     properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict):
         return []
@@ -93,14 +95,14 @@ def _own(schema: Any, root: Any) -> list[Property]:
     ]
 
 
-def _parts(definition: Mapping[str, Any], root: Any) -> Iterator[Mapping[str, Any]]:
-    """The object a property is, or a list of, or an alternative of."""
+def _nested_objects(definition: Mapping[str, Any], root: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the object of a property, of its list items, or of its alternatives."""
     yield definition
     if "items" in definition:
         yield _resolve(definition["items"], root)
     for key in _UNIONS:
         if key in definition:
-            for part in _listed(definition, key):
+            for part in _list_at(definition, key):
                 yield _resolve(part, root)
 
 
@@ -109,12 +111,12 @@ def _is_plain(definition: Any) -> bool:
 
 
 def _resolve(definition: Any, root: Any) -> Mapping[str, Any]:
-    """A definition, or the one its local reference points at; a reference elsewhere says nothing."""
+    """Follow a local reference; a remote one returns an empty mapping."""
     if not isinstance(definition, dict):
         return _NOTHING
     reference = definition.get("$ref")
     if reference is None and "allOf" in definition:
-        parts = _listed(definition, "allOf")
+        parts = _list_at(definition, "allOf")
         reference = parts[0].get("$ref") if len(parts) == 1 and isinstance(parts[0], dict) else None
     if not isinstance(reference, str) or not reference.startswith("#/"):
         return definition
@@ -124,6 +126,6 @@ def _resolve(definition: Any, root: Any) -> Mapping[str, Any]:
     return {**found, **definition} if isinstance(found, dict) else definition
 
 
-def _listed(definition: Mapping[str, Any], key: str) -> list[Any]:
+def _list_at(definition: Mapping[str, Any], key: str) -> list[Any]:
     value = definition.get(key)
     return value if isinstance(value, list) else []

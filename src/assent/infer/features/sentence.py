@@ -1,4 +1,4 @@
-"""Which verb does a sentence begin with, which are joined to it, and what are they done to?"""
+"""Finds the leading verb of a sentence, the verbs joined to it, and their objects."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -18,9 +18,9 @@ from assent.infer.lexicon import (
     find_verb,
 )
 
-# What follows are cases of what was said before.
+# Examples of what was named follow.
 _INSTANCES = frozenset({"excluding", "including"})
-# What follows is part of what is read, or what it is read for.
+# The following words qualify what is read.
 _ASIDE = frozenset({"needed", "such"})
 _NOT_ADVERBS = frozenset({"apply", "reply", "supply", "multiply", "fly"})
 _BETWEEN = frozenset({"then", "also", "or", "and"})
@@ -40,16 +40,16 @@ _OBJECT = DETERMINER | {
     "existing",
     "every",
 }
-# To format what is given is to give it back in another form.
+# Formatting given text returns it in another form.
 _FORMATTED = frozenset({"json", "queries", "query", "sql"})
 _PRESSED = frozenset({"click", "drag", "drag-and-drop", "keyevent", "keypress", "swipe", "tap", "touch"})
-# `Report what is there` tells; `Report a bug` does not.
-_TOLD = frozenset({"of", "what", "whether", "how", "which", "on", "current", "if"})
+# `Report what is there` reads; `Report a bug` does not.
+_AFTER_REPORT = frozenset({"of", "what", "whether", "how", "which", "on", "current", "if"})
 _REPORTED = frozenset({"health", "metrics", "progress", "state", "statistics", "status", "usage", "version"})
-# After a conjunction they rather say how something is.
+# After a conjunction these are usually adjectives.
 _ADJECTIVES = frozenset({"complete", "correct", "secure", "separate"})
 _AFTER_NOUN = frozenset({"", ",", "/", "and", "of", "or", "per", "since"})
-# `CPU usage and restart count` is what is listed.
+# After a conjunction these are listed quantities: `CPU usage and restart count`.
 _MEASURES = frozenset(
     (
         *(
@@ -69,7 +69,7 @@ _MEASURES = frozenset(
         *("settings", "state", "status", "time", "times"),
     )
 )
-# Before a noun they are done to it, more often than they are one.
+# Before a noun these are usually verbs.
 _OUTRIGHT = frozenset({"save", "store", "update"})
 _KEEPING = frozenset({"save", "store"})
 _COUNTED = frozenset({"conversions", "ctr", "impressions", "opens", "position", "views"})
@@ -81,7 +81,7 @@ _WEAK = frozenset({"format", "sort", "group", "page", "use", "handle", "process"
 _COMPOUND = frozenset(
     {"management", "tracking", "details", "status", "list", "information", "records", "history", "tool", "path", "id"}
 )
-# Before one of these they tell how it is called: `Type: one of`, `Leave empty for all`.
+# Before one of these the word is not a verb: `Type: one of`, `Leave empty for all`.
 _NO_DEED = {
     "input": frozenset({"", "schema"}),
     "step": frozenset({""}),
@@ -111,7 +111,7 @@ _AFTER_ENABLE = frozenset({"you", "users", "agents", "to"})
 
 
 def find_lead(words: list[str]) -> int | None:
-    """Where the verb of a sentence stands that begins with one after its filler."""
+    """Return the position of a sentence's leading verb after filler words, or None."""
     position, end = 0, min(len(words), 12)
     while position < end and _is_filler(words, position):
         position += 1
@@ -151,7 +151,7 @@ def _is_filler(words: list[str], position: int) -> bool:
 
 
 def _is_thing(words: list[str], position: int, verb: str) -> bool:
-    """`Replies for a message`, `Orders placed` and `Message management` are things, `Searches for one` is not."""
+    """Whether the word is a noun, as in `Replies for a message`, `Orders placed`, `Message management`."""
     following = word_after(words, position)
     if words[position] in COMPOUNDS and following in COMPOUNDS[words[position]]:
         return True
@@ -162,7 +162,7 @@ def _is_thing(words: list[str], position: int, verb: str) -> bool:
 
 
 def _is_counted(words: list[str], position: int) -> bool:
-    """`Clicks/impressions per day`, not `Clicks, drags or scrolls`."""
+    """Whether the words are counted quantities: `Clicks/impressions per day`, not `Clicks, drags or scrolls`."""
     return words[position + 1 : position + 2] in ([","], ["/"]) and word_after(words, position + 1) in _COUNTED
 
 
@@ -172,17 +172,17 @@ def word_after(words: list[str], position: int) -> str:
 
 def verb_at(words: list[str], position: int) -> str:
     verb = find_verb(words[position]) or ""
-    return _verb_beside(words, position, verb) if verb in _DEPENDING else verb
+    return _verb_in_context(words, position, verb) if verb in _DEPENDING else verb
 
 
-def _verb_beside(words: list[str], position: int, verb: str) -> str:
-    """What a verb amounts to with the words that follow it."""
+def _verb_in_context(words: list[str], position: int, verb: str) -> str:
+    """Return the verb, changed by the words that follow it."""
     if verb == "capture" and word_after(words, position) in {"content", "contents", "output", "text"}:
         return "see"
     if verb in {"take", "capture"} and not _SIGHT.isdisjoint(words[position + 1 : position + 8]):
-        return "save" if _keeps(words[position + 1 : position + 12]) else "see"
+        return "save" if _keeps_copy(words[position + 1 : position + 12]) else "see"
     if verb == "report" and (
-        word_after(words, position) in _TOLD or _REPORTED.intersection(words[position + 1 : position + 4])
+        word_after(words, position) in _AFTER_REPORT or _REPORTED.intersection(words[position + 1 : position + 4])
     ):
         return "tell"
     if verb == "request" and word_after(words, position) in {"data", "information"}:
@@ -210,8 +210,8 @@ def _verb_beside(words: list[str], position: int, verb: str) -> str:
     return verb
 
 
-def _keeps(words: list[str]) -> bool:
-    """Whether what is taken is a copy that stays: a snapshot of anything but what is seen on a screen."""
+def _keeps_copy(words: list[str]) -> bool:
+    """Whether a copy is kept: a snapshot of anything except a screen."""
     if NOUNS["stored"].intersection(words):
         return True
     whole = "snapshot" in words and "of" in words[words.index("snapshot") :]
@@ -219,11 +219,11 @@ def _keeps(words: list[str]) -> bool:
 
 
 def find_joined(words: list[str], start: int) -> Iterator[str]:
-    """Verbs in the same form after a comma, a slash or a conjunction: `List, create, or close`."""
+    """Yield the verbs in the same form after a comma, slash or conjunction: `List, create, or close`."""
     ending = _ending(words[start])
     listing = True
     reads = VERBS[verb_at(words, start)] in READING
-    if reads and _is_qualified(words, start):
+    if reads and _verbs_qualify_noun(words, start):
         return
     for i in range(start + 1, min(len(words) - 1, start + 24)):
         link = words[i]
@@ -231,52 +231,52 @@ def find_joined(words: list[str], start: int) -> Iterator[str]:
             return
         if link not in _LINKS:
             if listing:
-                linked = words[i - 1] in _LINKS or _is_between(words[i - 1])
-                listing = linked and (find_verb(link) is not None or _is_between(link))
+                linked = words[i - 1] in _LINKS or _is_adverb_between(words[i - 1])
+                listing = linked and (find_verb(link) is not None or _is_adverb_between(link))
             continue
-        place = i + 2 if _is_between(words[i + 1]) and i + 2 < len(words) else i + 1
-        verb = verb_at(words, place) or None
-        if verb == "click" and word_after(words, place) == "tracking":
+        at = i + 2 if _is_adverb_between(words[i + 1]) and i + 2 < len(words) else i + 1
+        verb = verb_at(words, at) or None
+        if verb == "click" and word_after(words, at) == "tracking":
             continue
-        if verb is None or verb in _WEAK or _ending(words[place]) != ending or _is_answer(words, place, verb):
+        if verb is None or verb in _WEAK or _ending(words[at]) != ending or _is_answer(words, at, verb):
             continue
         certain = verb not in NOUN_TOO or link in CONJUNCTION
-        sure = verb not in NOUN_TOO and link in CONJUNCTION and word_after(words, place) in PREPOSITION
+        sure = verb not in NOUN_TOO and link in CONJUNCTION and word_after(words, at) in PREPOSITION
         acts = verb not in _ADJECTIVES and VERBS[verb] in ACTING
-        outright = verb in _OUTRIGHT and words[i - 1] != "," and word_after(words, place) not in _AFTER_NOUN
+        outright = verb in _OUTRIGHT and words[i - 1] != "," and word_after(words, at) not in _AFTER_NOUN
         bare = verb not in NOUN_TOO or outright
-        tells = (ending == "" and bare and word_after(words, place) not in _MEASURES) or (
-            ending == "s" and _goes_on(words, place, verb)
+        tells = (ending == "" and bare and word_after(words, at) not in _MEASURES) or (
+            ending == "s" and _continues_with_action(words, at, verb)
         )
         sure = sure or ((link == "and" or verb in _KEEPING) and acts and tells)
-        if listing or sure or (certain and word_after(words, place) in _OBJECT):
+        if listing or sure or (certain and word_after(words, at) in _OBJECT):
             yield verb
 
 
-def _is_answer(words: list[str], place: int, verb: str) -> bool:
-    """`analyze files and respond to a prompt` tells whoever asks."""
-    return verb in {"answer", "respond"} and not _PROMPT.isdisjoint(words[place + 1 : place + 4])
+def _is_answer(words: list[str], at: int, verb: str) -> bool:
+    """Whether it answers the caller: `analyze files and respond to a prompt`."""
+    return verb in {"answer", "respond"} and not _PROMPT.isdisjoint(words[at + 1 : at + 4])
 
 
-def _goes_on(words: list[str], place: int, verb: str) -> bool:
-    """`and deletes merged ones` says what is done, `opens and unsubscribes of a campaign` what is counted."""
-    following = word_after(words, place)
+def _continues_with_action(words: list[str], at: int, verb: str) -> bool:
+    """Whether the joined word is an action, `and deletes merged ones`, not a quantity, `opens and unsubscribes`."""
+    following = word_after(words, at)
     if following in _AFTER_NOUN or following in PREPOSITION:
         return False
     return verb not in NOUN_TOO or not (following.endswith(("ed", "ing")) or following in _CLAUSE)
 
 
-def _is_qualified(words: list[str], start: int) -> bool:
-    """`List sync, reset and clear jobs`: the deeds say which jobs."""
+def _verbs_qualify_noun(words: list[str], start: int) -> bool:
+    """Whether the verbs qualify a noun: `List sync, reset and clear jobs`."""
     return find_verb(word_after(words, start)) is not None and words[start + 2 : start + 3] == [","]
 
 
-def _is_between(word: str) -> bool:
+def _is_adverb_between(word: str) -> bool:
     return word in _BETWEEN or (word.endswith("ly") and word not in _NOT_ADVERBS)
 
 
 def list_things(words: list[str], position: int) -> Iterator[str]:
-    """What the verb is done to: the words up to the next preposition."""
+    """Yield the objects of the verb: the words up to the next preposition."""
     for word in words[position + 1 : position + 14]:
         if word in PREPOSITION:
             return

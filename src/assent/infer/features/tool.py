@@ -1,4 +1,4 @@
-"""What do a tool's name, title, description and parameters say, each read by itself?"""
+"""Features of a tool: its name, title, description and parameters, each read once."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -11,16 +11,15 @@ from assent.infer.features.text import Prose, read_prose
 _LONGEST_NAME: Final = 160
 _SEARCHES: Final = frozenset({"find", "lookup", "query", "search"})
 _VIEWS: Final = _SEARCHES | {"browse", "crawl", "extract", "fetch", "scrape"}
-# What a description says of a tool that does more than look.
+# Verb classes that are more than reading.
 _DEEDS: Final = frozenset({"change", "destroy", "drive", "send", "share", "spend"})
 
 
 class ToolFeatures(NamedTuple):
-    """Everything the definition says, before anything is concluded from it.
+    """All features of a definition.
 
-    `title` is empty where it only repeats the name; `outset` is what the title and the first lines say outright; `kind`
-    is the class of the name's verb; `confirmed` tells whether the description leads with that verb;
-    `text` is the description.
+    `title` is empty if it repeats the name. `outset` has the statements of the title and the first lines. `kind` is the
+    class of the name's verb. `confirmed` says whether the description starts with that verb. `text` is the description.
     """
 
     name: NameReading
@@ -36,23 +35,23 @@ class ToolFeatures(NamedTuple):
 
     @property
     def is_view(self) -> bool:
-        """Whether the tool searches or shows pages, by its name, and its description says nothing else."""
+        """Whether the name says search or page view, and the description says nothing else."""
         return self.name.verb in _VIEWS and self.prose.kinds.isdisjoint(_DEEDS)
 
     @property
     def deeds(self) -> tuple[Choice, ...]:
-        """The operations that its parameters offer; in a search or a page view those inside a parameter are details."""
+        """The operations that the parameters offer; nested ones are left out for a search or a page view."""
         choices = self.inputs.choices
         return tuple(choice for choice in choices if not choice.deep) if choices and self.is_view else choices
 
     @property
     def filters(self) -> bool:
-        """Whether it is a search: what stands inside its parameters narrows the result."""
+        """Whether it is a search, whose nested parameters only filter the result."""
         return self.name.verb in _SEARCHES and self.is_view
 
 
 def gather(definition: Mapping[str, Any]) -> ToolFeatures:
-    """Read every part of a definition."""
+    """Compute the features of a definition."""
     description = _text(definition, "description")
     prose = read_prose(description)
     name = _text(definition, "name")[:_LONGEST_NAME]
@@ -60,7 +59,7 @@ def gather(definition: Mapping[str, Any]) -> ToolFeatures:
     reading = read_name(name, prose.verbs)
     words = reading.words
     if words[-1:] == ("tool",) and len(words) > 2 and prose.verbs and "tool" not in prose.opening:
-        words = words[:-1]  # what it calls itself: `chore_execute_tool`
+        words = words[:-1]  # the name says that it is a tool: `chore_execute_tool`
     headline = f"{title}. {description[:160]}".lower()
     return ToolFeatures(
         name=reading,

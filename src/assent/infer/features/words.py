@@ -1,4 +1,4 @@
-"""How do a name and a sentence fall into words, and what is a word's plain form?"""
+"""Splits names into words and finds the base form of a word."""
 
 import re
 from functools import lru_cache
@@ -7,13 +7,13 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DIGIT = re.compile(r"[0-9]")
 _PARTS = re.compile(r"[A-Za-z]+")
 _VERSION = re.compile(r"(?:(?<=[a-z0-9])V|(?<![A-Za-z])[vV])\d+(?![A-Za-z0-9])")
-# They only look like a verb in the third person.
+# Words that only look like a verb in the third person.
 _THINGS = frozenset({"news"})
 
 
 @lru_cache(maxsize=65536)
 def split_name(name: str) -> tuple[str, ...]:
-    """The lower-case words of an identifier, versions and numbers left out."""
+    """Split an identifier into lower-case words, without versions and numbers."""
     if name.islower() and not _DIGIT.search(name):
         return tuple(_PARTS.findall(name))
     spaced = _HUMP.sub(" ", _VERSION.sub(" ", name))
@@ -22,7 +22,7 @@ def split_name(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65536)
 def plain_forms(word: str) -> tuple[str, ...]:
-    """What a verb in the third person or a gerund may come from, likeliest first."""
+    """Return the possible base forms of a verb, most likely first."""
     if word in _THINGS:
         return (word,)
     forms = [word]

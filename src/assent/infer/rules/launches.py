@@ -1,4 +1,4 @@
-"""Does the tool set something going that does whatever it holds: a program, a playbook, an action, a raw command?"""
+"""Rules for tools that start something with unknown content: a program, a playbook, an action, a raw command."""
 
 from typing import Final
 
@@ -8,79 +8,77 @@ from assent.infer.lexicon import DEEDS, NOUNS, READING, VAGUE
 _COMMAND: Final = frozenset({"cli", "cmd", "command", "commands"})
 _ARGUMENTS: Final = frozenset({"args", "arguments", "argv", "command_args", "program_args"})
 _WIRE: Final = frozenset({"apdu", "bytes", "command", "commands", "frame", "frames", "packet", "packets", "pdu"})
-# What a file with one of these endings holds is data.
+# Files with these extensions hold data.
 _ROWS: Final = frozenset({"csv", "spreadsheet", "tsv", "xls", "xlsx"})
 _BEGINNING: Final = DEEDS["launching"] | {"add", "create", "new", "schedule"}
 _CONTAINED: Final = frozenset({"job", "jobs"})
 _SENDING: Final = frozenset({"send", "add", "run"})
 
 
-def judge_calls(evidence: ToolFeatures) -> str | None:
-    """The sentence that says why the deed is somebody else's to choose, or nothing."""
-    if evidence.kind == "destroy":
+def find_launch(tool: ToolFeatures) -> str | None:
+    """Return the reason why someone else chooses the action, or None."""
+    if tool.kind == "destroy":
         return None
     return (
-        _raw(evidence)
-        or _launched(evidence)
-        or _begun(evidence)
-        or _held(evidence)
-        or _named(evidence)
-        or _scripted(evidence)
+        _sends_raw_command(tool)
+        or _launches_program(tool)
+        or _starts_with_command(tool)
+        or _runs_stored_content(tool)
+        or _runs_named_action(tool)
+        or _runs_page_script(tool)
     )
 
 
-def _verbs(evidence: ToolFeatures) -> frozenset[str | None]:
-    """The deed of the name and, where the name says little, those of the description."""
-    said = evidence.prose.verbs if evidence.kind in VAGUE and evidence.kind != "read" else ()
-    return frozenset((evidence.name.verb, *said))
+def _verbs(tool: ToolFeatures) -> frozenset[str | None]:
+    """Return the verb of the name and, if the name says little, those of the description."""
+    said = tool.prose.verbs if tool.kind in VAGUE and tool.kind != "read" else ()
+    return frozenset((tool.name.verb, *said))
 
 
-def _raw(evidence: ToolFeatures) -> str | None:
-    """`mail_command`, `chart_cli`, raw bytes on a wire."""
-    prose, names, flags = evidence.prose, evidence.inputs.names, evidence.inputs.flags
-    ends = evidence.name.words[-1:] and evidence.name.words[-1] in _COMMAND
-    told = prose.kind == "run" or evidence.kind == "send" or evidence.kind in VAGUE
-    if ends and told and evidence.kind not in READING and ("command" in flags or names & _ARGUMENTS):
+def _sends_raw_command(tool: ToolFeatures) -> str | None:
+    """It passes on a raw command: `mail_command`, `chart_cli`, raw bytes."""
+    prose, names, flags = tool.prose, tool.inputs.names, tool.inputs.flags
+    ends = tool.name.words[-1:] and tool.name.words[-1] in _COMMAND
+    told = prose.kind == "run" or tool.kind == "send" or tool.kind in VAGUE
+    if ends and told and tool.kind not in READING and ("command" in flags or names & _ARGUMENTS):
         return "runs the command it is given"
-    around = evidence.words | prose.object
-    wire = "raw" in around and around & _WIRE and prose.kind in _SENDING and evidence.kind not in READING
+    around = tool.words | prose.object
+    wire = "raw" in around and around & _WIRE and prose.kind in _SENDING and tool.kind not in READING
     return "sends whatever is written, as it is" if wire else None
 
 
-def _launched(evidence: ToolFeatures) -> str | None:
-    """Any program, with any arguments; an app or an editor that is opened by its name is none."""
-    if not _verbs(evidence) & DEEDS["launching"] or evidence.words & {"browser", "chrome", "editor"}:
+def _launches_program(tool: ToolFeatures) -> str | None:
+    """It starts any program with any arguments; opening an app by name does not count."""
+    if not _verbs(tool) & DEEDS["launching"] or tool.words & {"browser", "chrome", "editor"}:
         return None
-    names, around = evidence.inputs.names, evidence.words | evidence.prose.object
+    names, around = tool.inputs.names, tool.words | tool.prose.object
     given = names & _ARGUMENTS and around & NOUNS["executable"]
     free = given or names & NOUNS["program_input"] or any(name.endswith("_arguments") for name in names)
     return "starts any program" if free else None
 
 
-def _begun(evidence: ToolFeatures) -> str | None:
-    """A session, a job of the clock or a process that begins with the command it is given."""
-    starts = evidence.name.verb in _BEGINNING
-    around = evidence.words | evidence.prose.opening
-    begun = starts and (evidence.name.verb in {"launch", "spawn"} or around & NOUNS["host_process"])
-    timed = evidence.words & {"cron", "crontab"} and evidence.kind in {"add", "change"}
-    entered = "entrypoint" in evidence.inputs.names and evidence.name.verb == "submit"
-    entered = entered or ("image" in evidence.inputs.names and bool(around & _CONTAINED))
-    given = "command" in evidence.inputs.flags and (begun or timed or entered)
+def _starts_with_command(tool: ToolFeatures) -> str | None:
+    """It starts a session, a scheduled job or a process with a given command."""
+    starts = tool.name.verb in _BEGINNING
+    around = tool.words | tool.prose.opening
+    name_ends_with_action = starts and (tool.name.verb in {"launch", "spawn"} or around & NOUNS["host_process"])
+    timed = tool.words & {"cron", "crontab"} and tool.kind in {"add", "change"}
+    entered = "entrypoint" in tool.inputs.names and tool.name.verb == "submit"
+    entered = entered or ("image" in tool.inputs.names and bool(around & _CONTAINED))
+    given = "command" in tool.inputs.flags and (name_ends_with_action or timed or entered)
     return "begins with the command it is given" if given else None
 
 
-def _held(evidence: ToolFeatures) -> str | None:
-    """What a playbook, a notebook or a stored procedure holds is not said."""
-    around = evidence.words | evidence.prose.object
-    runs = evidence.kind == "run" or evidence.prose.kind == "run" or _verbs(evidence) & DEEDS["enacting"]
-    if not runs or evidence.kind in READING:
+def _runs_stored_content(tool: ToolFeatures) -> str | None:
+    """It runs a playbook, a notebook or a stored procedure with unknown content."""
+    around = tool.words | tool.prose.object
+    runs = tool.kind == "run" or tool.prose.kind == "run" or _verbs(tool) & DEEDS["enacting"]
+    if not runs or tool.kind in READING:
         return None
-    if "run" in _verbs(evidence) and evidence.inputs.names & NOUNS["image_input"] and around & NOUNS["vessel"]:
+    if "run" in _verbs(tool) and tool.inputs.names & NOUNS["image_input"] and around & NOUNS["vessel"]:
         return "runs any image"
-    written = around & NOUNS["script_file"] if evidence.inputs.names & NOUNS["script_path"] else frozenset()
-    rows = evidence.prose.opening & _ROWS and (
-        evidence.name.verb == "import" or evidence.prose.verbs[:1] == ("upload",)
-    )
+    written = around & NOUNS["script_file"] if tool.inputs.names & NOUNS["script_path"] else frozenset()
+    rows = tool.prose.opening & _ROWS and (tool.name.verb == "import" or tool.prose.verbs[:1] == ("upload",))
     held = around & NOUNS["holder"] or (frozenset() if rows else written)
     if held:
         return f"does whatever the {min(held)} holds"
@@ -88,18 +86,14 @@ def _held(evidence: ToolFeatures) -> str | None:
     return "does whatever the module holds" if adhoc else None
 
 
-def _named(evidence: ToolFeatures) -> str | None:
-    """`call_service`, `run_action`: the caller names what is done, and no list says what there is."""
-    inputs, prose = evidence.inputs, evidence.prose
-    calls = evidence.kind == "run" or evidence.name.verb in DEEDS["enacting"]
+def _runs_named_action(tool: ToolFeatures) -> str | None:
+    """The caller names the action and no list limits it: `call_service`, `run_action`."""
+    inputs, prose = tool.inputs, tool.prose
+    calls = tool.kind == "run" or tool.name.verb in DEEDS["enacting"]
     listed = any(choice.certain for choice in inputs.choices)
-    if (
-        listed
-        or evidence.name.verb == "start"
-        or not (calls or (evidence.kind in {"none", "noun"} and prose.kind == "run"))
-    ):
+    if listed or tool.name.verb == "start" or not (calls or (tool.kind in {"none", "noun"} and prose.kind == "run")):
         return None
-    around = evidence.words | (prose.object if prose.kind == "run" else frozenset())
+    around = tool.words | (prose.object if prose.kind == "run" else frozenset())
     if around & NOUNS["begun"]:
         return None
     for noun in sorted(around & NOUNS["callable"]):
@@ -108,8 +102,8 @@ def _named(evidence: ToolFeatures) -> str | None:
     return None
 
 
-def _scripted(evidence: ToolFeatures) -> str | None:
-    """A page is read after a script of the caller's has run in it."""
-    looked = evidence.kind == "make" or evidence.kind in VAGUE
-    scripted = looked and evidence.inputs.flags >= {"page_script", "url"}
+def _runs_page_script(tool: ToolFeatures) -> str | None:
+    """A script of the caller runs in the page before the page is read."""
+    looked = tool.kind == "make" or tool.kind in VAGUE
+    scripted = looked and tool.inputs.flags >= {"page_script", "url"}
     return "runs the script it is given in the page" if scripted else None

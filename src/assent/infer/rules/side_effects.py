@@ -1,4 +1,4 @@
-"""Which circumstances make one doubt that a tool only looks?"""
+"""Rules that doubt a read-only verdict. Each returns its reason, or None."""
 
 from typing import Final
 
@@ -7,240 +7,243 @@ from assent.infer.lexicon import ACTING, DEEDS, NOUN_FIRST, NOUNS, READING, VERB
 from assent.infer.rules.programs import EXTRAS, only_reads
 
 _VALIDATING: Final = frozenset({"check", "lint", "validate", "verify"})
-# At the end of a name they are the deed, whatever the description looks at.
+# At the end of a name these are the action, whatever the description says.
 _LAST_WORDS: Final = (DEEDS["strong"] | {"remove"}) - {"drop", "empty", "kill", "trash"}
 _CARRYING_OUT: Final = frozenset({"aggregate", "evaluate", "explain"})
 _CONFIRMING: Final = ("apply", "confirm", "execute", "force")
 _PLAIN: Final = frozenset({"describe", "fetch", "get", "list", "read", "retrieve", "search"})
 _OPENED: Final = frozenset({"dialog", "editor", "panel", "viewer", "window"})
-# They ask how a job is doing.
-_FOLLOWING: Final = DEEDS["fetching"] | {"check", "describe", "poll", "query", "read", "view", "wait"}
+# Verbs that ask for the state of a job.
+_POLLING: Final = DEEDS["fetching"] | {"check", "describe", "poll", "query", "read", "view", "wait"}
 _OUT: Final = frozenset({"out", "out_file", "outfile"})
-_SIFTING: Final = frozenset({"count", "describe", "find", "list", "search", "validate", "verify"})
+_LISTING: Final = frozenset({"count", "describe", "find", "list", "search", "validate", "verify"})
 _SENT: Final = frozenset({"body", "data", "json", "payload"})
 _AGENTS: Final = frozenset({"agent", "agents", "assistant", "bot"})
 
 
-def requested(evidence: ToolFeatures) -> str | None:
-    """`fetch_api` with any method, a path and something to send; one that lists or tests requests sends none."""
-    names = evidence.inputs.names
-    if "http" not in evidence.inputs.flags or evidence.name.verb in _SIFTING:
+def sends_any_request(tool: ToolFeatures) -> str | None:
+    """It sends any HTTP method with a body; tools that list or test requests do not."""
+    names = tool.inputs.names
+    if "http" not in tool.inputs.flags or tool.name.verb in _LISTING:
         return None
-    sends = "url" in evidence.inputs.flags or bool(names & _SENT and names & NOUNS["target"])
+    sends = "url" in tool.inputs.flags or bool(names & _SENT and names & NOUNS["target"])
     return "it sends any method" if sends else None
 
 
-def saved(evidence: ToolFeatures) -> str | None:
-    named = evidence.name.words[-2:] == ("to", "file")
-    said = evidence.prose.statements
-    stays = named or _is_filed(evidence) or ("saves" in said and "writes_no_file" not in said)
+def saves_result(tool: ToolFeatures) -> str | None:
+    """It saves its result, by its name, a parameter or its text."""
+    named = tool.name.words[-2:] == ("to", "file")
+    said = tool.prose.statements
+    stays = named or _takes_output_file(tool) or ("saves" in said and "writes_no_file" not in said)
     return "the result may be saved" if stays else None
 
 
-def kept(evidence: ToolFeatures) -> str | None:
-    """What is read may be put into a file: a parameter says where, or the first lines say so."""
-    filed = _is_filed(evidence) or {"file_name", "overwrite"} <= evidence.inputs.names
-    return "the result may be saved" if filed or "files" in evidence.outset else None
+def writes_result_to_file(tool: ToolFeatures) -> str | None:
+    """A parameter or the first lines say that the result goes to a file."""
+    filed = _takes_output_file(tool) or {"file_name", "overwrite"} <= tool.inputs.names
+    return "the result may be saved" if filed or "files" in tool.outset else None
 
 
-def _is_filed(evidence: ToolFeatures) -> bool:
-    """Whether a parameter names a file for the result; any path does for a screenshot, and none for a command."""
-    if evidence.prose.kind == "make" and "command" in evidence.prose.object:
+def _takes_output_file(tool: ToolFeatures) -> bool:
+    """Whether a parameter names a file for the result; for a screenshot any path counts."""
+    if tool.prose.kind == "make" and "command" in tool.prose.object:
         return False
-    pictured = evidence.words & {"screenshot", "screenshots"} and evidence.inputs.names & NOUNS["path_input"]
-    names = evidence.inputs.names
-    drawn = evidence.kind == "make" and bool(names & _OUT)
-    rendered = evidence.prose.verbs[:1] == ("render",) and evidence.name.verb not in DEEDS["fetching"]
+    pictured = tool.words & {"screenshot", "screenshots"} and tool.inputs.names & NOUNS["path_input"]
+    names = tool.inputs.names
+    drawn = tool.kind == "make" and bool(names & _OUT)
+    rendered = tool.prose.verbs[:1] == ("render",) and tool.name.verb not in DEEDS["fetching"]
     drawn = drawn or (rendered and "path" in names)
-    return bool(pictured or drawn) or "file" in evidence.inputs.flags
+    return bool(pictured or drawn) or "file" in tool.inputs.flags
 
 
-def let_in(evidence: ToolFeatures) -> str | None:
-    """`get_upload_url` gives a way in that was not there before."""
-    if evidence.name.verb == "list":
+def grants_access(tool: ToolFeatures) -> str | None:
+    """It returns a new way in, such as an upload URL."""
+    if tool.name.verb == "list":
         return None
-    lets_in = bool(evidence.words & NOUNS["ticket"] and evidence.words & NOUNS["ticketed"])
-    lets_in = lets_in or ({"presigned", "url"} <= evidence.prose.opening and evidence.name.words[-1:] == ("upload",))
+    lets_in = bool(tool.words & NOUNS["ticket"] and tool.words & NOUNS["ticketed"])
+    lets_in = lets_in or ({"presigned", "url"} <= tool.prose.opening and tool.name.words[-1:] == ("upload",))
     return "what it gives lets its holder in" if lets_in else None
 
 
-def traced(evidence: ToolFeatures) -> str | None:
-    """A read that marks, takes or makes what it reads."""
-    if evidence.inputs.flags & {"traced", "emptying", "felling"}:
+def leaves_trace(tool: ToolFeatures) -> str | None:
+    """Reading marks, removes or creates something."""
+    if tool.inputs.flags & {"traced", "emptying", "felling"}:
         return "a switch marks or takes what is read"
-    opening = evidence.outset
+    opening = tool.outset
     if "supplants" in opening or "loses" in opening:
         return "the description says that something is lost on the way"
-    if "enacts" in opening or (evidence.name.verb == "explain" and "enacts" in evidence.prose.statements):
+    if "enacts" in opening or (tool.name.verb == "explain" and "enacts" in tool.prose.statements):
         return "it is looked at by being done"
-    return "the description says that reading leaves a trace" if "traces" in evidence.prose.statements else None
+    return "the description says that reading leaves a trace" if "traces" in tool.prose.statements else None
 
 
-def continued(evidence: ToolFeatures) -> str | None:
-    """What is looked for is found by a job that goes on after the answer."""
-    said = evidence.prose.statements
-    going = "queues" in said or ("starts_job" in said and evidence.name.verb not in _FOLLOWING)
-    return "a job goes on" if going and "status" not in evidence.words else None
+def starts_background_job(tool: ToolFeatures) -> str | None:
+    """It starts a job that continues after the answer."""
+    said = tool.prose.statements
+    going = "queues" in said or ("starts_job" in said and tool.name.verb not in _POLLING)
+    return "a job goes on" if going and "status" not in tool.words else None
 
 
-def evaluated(evidence: ToolFeatures) -> str | None:
-    """What is evaluated may be a call, what is explained with `analyze` is carried out, and a stage may write."""
-    verb, names = evidence.name.verb, evidence.inputs.names
+def evaluates_input(tool: ToolFeatures) -> str | None:
+    """It carries out its input: an expression, `explain` with `analyze`, or a pipeline that can write."""
+    verb, names = tool.name.verb, tool.inputs.names
     if verb not in _CARRYING_OUT:
         return None
-    around = evidence.words | evidence.prose.opening
+    around = tool.words | tool.prose.opening
     written = verb == "evaluate" and names & {"expr", "expression", "expressions"} and not around & NOUNS["arithmetic"]
     staged = verb == "aggregate" and "pipeline" in names and bool(around & {"collection", "database", "mongodb"})
-    staged = staged and "reads_only" not in evidence.prose.statements
+    staged = staged and "reads_only" not in tool.prose.statements
     carried = written or staged or (verb == "explain" and "analyze" in names)
     return "what is given is carried out" if carried else None
 
 
-def ended(evidence: ToolFeatures) -> str | None:
-    """`view_delete`, `list_delete`: what sounds like a look is the thing."""
-    last = evidence.name.words[-1]
-    return f"its name ends with {last}" if last in _LAST_WORDS and not is_planned(evidence) else None
+def name_ends_with_destruction(tool: ToolFeatures) -> str | None:
+    """The name ends with a destructive verb: `view_delete`, `list_delete`."""
+    last = tool.name.words[-1]
+    return f"its name ends with {last}" if last in _LAST_WORDS and not is_preview(tool) else None
 
 
-def is_planned(evidence: ToolFeatures) -> bool:
-    """`plan_delete`, where the text previews what would be done, says that it only reads, and nothing confirms it."""
-    prose, names = evidence.prose, evidence.inputs.names
-    planned = evidence.name.words[:1] in {("plan",), ("preview",)} and prose.verbs in {("preview",), ("show",)}
-    told = planned and " would " in evidence.text.partition(".")[0] and only_reads(evidence)
+def is_preview(tool: ToolFeatures) -> bool:
+    """Whether it only previews: the text says "would" and read-only, and no parameter confirms."""
+    prose, names = tool.prose, tool.inputs.names
+    planned = tool.name.words[:1] in {("plan",), ("preview",)} and prose.verbs in {("preview",), ("show",)}
+    told = planned and " would " in tool.text.partition(".")[0] and only_reads(tool)
     return told and "in_passing" not in prose.statements and not any(name.startswith(_CONFIRMING) for name in names)
 
 
-def begun(evidence: ToolFeatures) -> str | None:
-    """`monitor_voyage_start`, `audit_fix`: what stands last may be the deed, unless the description only looks."""
-    last, said = evidence.name.words[-1], evidence.prose.kinds
+def name_ends_with_action(tool: ToolFeatures) -> str | None:
+    """The name ends with an action, such as `monitor_voyage_start`, and the description does more than read."""
+    last, said = tool.name.words[-1], tool.prose.kinds
     told = last not in DEEDS["opening"] and said and said <= READING
-    deed = last != evidence.name.verb and VERBS.get(last) in ACTING and last not in NOUN_FIRST and not told
+    deed = last != tool.name.verb and VERBS.get(last) in ACTING and last not in NOUN_FIRST and not told
     return f"its name ends with {last}" if deed else None
 
 
-def errand(evidence: ToolFeatures) -> str | None:
-    """A page is read by pressing something on it, or after steps of the caller's."""
-    prose = evidence.prose
-    steps = "url" in evidence.inputs.flags and evidence.inputs.names & {"actions", "steps"}
-    free = steps and not evidence.inputs.only_reads
+def acts_before_reading(tool: ToolFeatures) -> str | None:
+    """It presses something or runs the caller's steps before it reads."""
+    prose = tool.prose
+    steps = "url" in tool.inputs.flags and tool.inputs.names & {"actions", "steps"}
+    free = steps and not tool.inputs.only_reads
     told = prose.kind == "run" and prose.verbs[0] == "perform" and prose.object & {"action", "actions"}
-    alone = evidence.inputs.flags & {"task", "message"} and "autonomous" in evidence.outset
-    pressed = "presses" in (evidence.prose.statements if evidence.name.verb == "answer" else evidence.outset)
-    chosen = evidence.kind in {"none", "noun"} and "click" in evidence.inputs.names and "press" in evidence.text.lower()
+    alone = tool.inputs.flags & {"task", "message"} and "autonomous" in tool.outset
+    pressed = "presses" in (tool.prose.statements if tool.name.verb == "answer" else tool.outset)
+    chosen = tool.kind in {"none", "noun"} and "click" in tool.inputs.names and "press" in tool.text.lower()
     if free or told or alone or pressed or chosen:
         return "something is done before anything is read"
     return None
 
 
-def renewed(evidence: ToolFeatures) -> str | None:
-    """`get_new_key` makes one."""
-    around = evidence.words | evidence.prose.object
-    if evidence.name.verb == "list":
+def issues_new_secret(tool: ToolFeatures) -> str | None:
+    """It issues a new secret: `get_new_key`."""
+    around = tool.words | tool.prose.object
+    if tool.name.verb == "list":
         return None
     return "what is got is new" if "new" in around and around & NOUNS["issued"] else None
 
 
-def mended(evidence: ToolFeatures) -> str | None:
-    plain = evidence.name.verb in _PLAIN and evidence.prose.kind == "read"
-    sets = evidence.kind in {"none", "noun"} and " or set " in evidence.text[:200].lower()
-    if sets and any(name.startswith("set_") for name in evidence.inputs.names):
+def can_fix(tool: ToolFeatures) -> str | None:
+    """It can fix, set or keep something."""
+    plain = tool.name.verb in _PLAIN and tool.prose.kind == "read"
+    sets = tool.kind in {"none", "noun"} and " or set " in tool.text[:200].lower()
+    if sets and any(name.startswith("set_") for name in tool.inputs.names):
         return "a parameter sets something"
-    if "rehearse" in evidence.inputs.flags and not plain:
+    if "rehearse" in tool.inputs.flags and not plain:
         return "it can be rehearsed"
-    mends = "mend" in evidence.inputs.flags or does(evidence)
+    mends = "mend" in tool.inputs.flags or has_action_switch(tool)
     return "it can put right or keep what it finds" if mends else None
 
 
-def does(evidence: ToolFeatures) -> bool:
-    """Whether a switch does something beside the look; of a list it chooses what is listed."""
-    return "doing" in evidence.inputs.flags and evidence.name.verb not in DEEDS["fetching"] | {"extract", "parse"}
+def has_action_switch(tool: ToolFeatures) -> bool:
+    """Whether a boolean parameter adds an action; for a list it only filters."""
+    return "doing" in tool.inputs.flags and tool.name.verb not in DEEDS["fetching"] | {"extract", "parse"}
 
 
-def statement(evidence: ToolFeatures) -> str | None:
-    """`Run ANALYZE on a table`: the word is a statement that a store is given."""
-    prose = evidence.prose
-    if prose.kind == "run" and evidence.name.verb in DEEDS["trying"] and "returns" not in prose.statements:
+def runs_statement(tool: ToolFeatures) -> str | None:
+    """It runs a statement or a command: `Run ANALYZE on a table`."""
+    prose = tool.prose
+    if prose.kind == "run" and tool.name.verb in DEEDS["trying"] and "returns" not in prose.statements:
         return "it is started, and what it gives is not said"
-    if prose.kind == "run" and evidence.inputs.names & EXTRAS:
+    if prose.kind == "run" and tool.inputs.names & EXTRAS:
         return "it takes arguments of a command"
-    if evidence.name.verb == "benchmark" and (evidence.words | prose.object) & NOUNS["script_file"]:
+    if tool.name.verb == "benchmark" and (tool.words | prose.object) & NOUNS["script_file"]:
         return "what is measured is run"
-    given = prose.kind == "run" and evidence.name.verb == "analyze" and prose.object >= {"analyze"}
+    given = prose.kind == "run" and tool.name.verb == "analyze" and prose.object >= {"analyze"}
     return "it is a statement that is run" if given else None
 
 
-def shown_elsewhere(evidence: ToolFeatures) -> str | None:
-    """`view_in_browser` opens something on somebody's screen."""
-    words = evidence.name.words
+def opens_on_screen(tool: ToolFeatures) -> str | None:
+    """It opens something on a person's screen: `view_in_browser`."""
+    words = tool.name.words
     opened = len(words) > 2 and words[-2] == "in" and words[-1] in NOUNS["program_window"]
     if opened:
         return f"something is opened in the {words[-1]}"
-    if evidence.prose.verbs[:1] == ("open",) and evidence.prose.object & _OPENED:
+    if tool.prose.verbs[:1] == ("open",) and tool.prose.object & _OPENED:
         return "a window is opened"
-    return exhibited(evidence) or signalled(evidence)
+    return shows_to_someone(tool) or moves_or_records(tool)
 
 
-def exhibited(evidence: ToolFeatures) -> str | None:
-    """`display_text` shows somebody what its caller gives it."""
-    verb, names = evidence.name.verb, evidence.inputs.names
+def shows_to_someone(tool: ToolFeatures) -> str | None:
+    """It shows the caller's content to a person: `display_text`."""
+    verb, names = tool.name.verb, tool.inputs.names
     given = verb in {"display", "show", "tell"} and names & NOUNS["exhibit_input"]
-    put = verb == "show" and evidence.words & NOUNS["exhibited"] and evidence.prose.kinds <= {"read", "change", "look"}
+    put = verb == "show" and tool.words & NOUNS["exhibited"] and tool.prose.kinds <= {"read", "change", "look"}
     put = put or (verb == "show" and names >= {"representation", "selection"})
-    told = evidence.prose.verbs[:1] in {(), ("show",), ("hide",)} or "display" in evidence.prose.verbs
+    told = tool.prose.verbs[:1] in {(), ("show",), ("hide",)} or "display" in tool.prose.verbs
     put = (
         put
         and told
-        and not evidence.prose.object & {"details", "info", "information"}
-        and "returns" not in evidence.prose.statements
+        and not tool.prose.object & {"details", "info", "information"}
+        and "returns" not in tool.prose.statements
     )
     return "it puts something before somebody" if given or put else None
 
 
-def signalled(evidence: ToolFeatures) -> str | None:
-    """`look_at` a point turns a head, `locate_device` for a minute makes it blink."""
-    verb, names = evidence.name.verb, evidence.inputs.names
-    turned = verb == "look" and "at" in evidence.words and names & NOUNS["aim_input"]
+def moves_or_records(tool: ToolFeatures) -> str | None:
+    """It moves, lights or records something: `look_at` a point, `locate_device` for a minute."""
+    verb, names = tool.name.verb, tool.inputs.names
+    turned = verb == "look" and "at" in tool.words and names & NOUNS["aim_input"]
     lit = verb in {"identify", "locate", "ping"} and names & {"duration", "seconds"} and not names & {"host", "url"}
     taught = verb == "learn" and names & NOUNS["content_input"]
-    noted = evidence.prose.verbs[:1] == ("record",) and verb not in DEEDS["fetching"]
+    noted = tool.prose.verbs[:1] == ("record",) and verb not in DEEDS["fetching"]
     return "something is moved, lit or kept" if turned or lit or taught or noted else None
 
 
-def dispatched(evidence: ToolFeatures) -> str | None:
-    """One tool for whichever operation is named, with whatever that one takes."""
-    names = evidence.inputs.names
-    free = names & {"action", "command", "operation"} and not evidence.inputs.choices and names & NOUNS["parcel"]
+def runs_named_operation(tool: ToolFeatures) -> str | None:
+    """It runs whichever operation the caller names, with free parameters."""
+    names = tool.inputs.names
+    free = names & {"action", "command", "operation"} and not tool.inputs.choices and names & NOUNS["parcel"]
     return "it does whichever operation is named" if free else None
 
 
-def consulted(evidence: ToolFeatures) -> str | None:
-    """An agent that is asked may do something about it."""
-    asked = evidence.name.verb in DEEDS["consulting"] and evidence.words & _AGENTS
-    told = bool(evidence.prose.verbs) and evidence.prose.verbs[0] in DEEDS["consulting"]
-    given = told and evidence.inputs.flags & {"task", "message"} and evidence.prose.object & _AGENTS
-    able = told and "may_act" in evidence.outset
-    leashes = evidence.inputs.names & NOUNS["leash"]
-    unleashed = leashes and (evidence.inputs.flags & {"task", "message"} or leashes != {"permission_mode"})
+def asks_agent(tool: ToolFeatures) -> str | None:
+    """It asks an agent, which can act."""
+    asked = tool.name.verb in DEEDS["consulting"] and tool.words & _AGENTS
+    told = bool(tool.prose.verbs) and tool.prose.verbs[0] in DEEDS["consulting"]
+    given = told and tool.inputs.flags & {"task", "message"} and tool.prose.object & _AGENTS
+    able = told and "may_act" in tool.outset
+    leashes = tool.inputs.names & NOUNS["leash"]
+    unleashed = leashes and (tool.inputs.flags & {"task", "message"} or leashes != {"permission_mode"})
     return "an agent is asked" if asked or given or able or unleashed else None
 
 
-def made(evidence: ToolFeatures) -> str | None:
-    """`infer` that generates an image keeps it somewhere, unless it says that it gives it back."""
-    prose = evidence.prose
+def generates_media(tool: ToolFeatures) -> str | None:
+    """It generates media that is stored, unless the text says that it is returned."""
+    prose = tool.prose
     makes = prose.kind == "make" and prose.verbs[0] in {"generate", "produce"} and "returns" not in prose.statements
     pictured = makes and prose.object & {"image", "images", "video", "videos", "audio", "music", "speech"}
     return f"the description says {prose.verbs[0]}" if pictured else None
 
 
-def rehearsed(evidence: ToolFeatures) -> str | None:
-    verb, prose = evidence.name.verb, evidence.prose
-    if evidence.inputs.flags & {"rehearse", "force"} and verb not in _VALIDATING:
+def tests_or_marks(tool: ToolFeatures) -> str | None:
+    """It can do a real or forced run, a test can do anything, or it marks something as verified."""
+    verb, prose = tool.name.verb, tool.prose
+    if tool.inputs.flags & {"rehearse", "force"} and verb not in _VALIDATING:
         return "it can be rehearsed or forced"
-    if "mend" in evidence.inputs.flags or does(evidence):
+    if "mend" in tool.inputs.flags or has_action_switch(tool):
         return "it can put right or keep what it finds"
     if prose.kind == "read" or "reads_only" in prose.statements:
         return None
-    if verb == "test" and not evidence.words & NOUNS["tested"]:
+    if verb == "test" and not tool.words & NOUNS["tested"]:
         return "a test may do anything"
-    marks = verb == "verify" and evidence.words & NOUNS["verified"] and "returns" not in prose.statements
+    marks = verb == "verify" and tool.words & NOUNS["verified"] and "returns" not in prose.statements
     return "it may be marked as verified" if marks else None

@@ -1,4 +1,4 @@
-"""What of the findings can be put right in the files themselves?"""
+"""Automatic fixes of findings in the files themselves."""
 
 from assent.lint.fix.fixer import FixedFile, fix_file
 from assent.lint.fix.write import write_all

@@ -1,4 +1,4 @@
-"""Changes one tool in the text of a file and leaves everything else as it was."""
+"""Edits one tool in the text of a file and leaves the rest unchanged."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, Recursion
 
 
 class EditableFile(Protocol):
-    """A file's text that can be changed tool by tool."""
+    """Text of a file that can be edited tool by tool."""
 
     @property
     def text(self) -> str: ...
 
     def change(self, tool: str, index: int, change: Edit) -> bool:
-        """Make the change and say whether that was possible; what is not possible leaves everything as it was."""
+        """Make the edit if possible and return whether it was made."""
         ...
 
 
 class EditableDefinitionFile:
-    """Definitions in JSON, as one document, or one or a page of them per line."""
+    """Definitions in JSON: one document, or one definition or page per line."""
 
     def __init__(self, text: str) -> None:
-        self._parts, self._places = _cut(text)
+        self._parts, self._places = _split_definitions(text)
 
     @property
     def text(self) -> str:
@@ -44,7 +44,7 @@ class EditableDefinitionFile:
         if index >= len(self._places):
             return False
         place = self._places[index]
-        made = _checked(self._parts[place], change, json.loads, json_text.edited)
+        made = _edit_checked(self._parts[place], change, json.loads, json_text.edited)
         if made is None:
             return False
         self._parts[place] = made
@@ -52,7 +52,7 @@ class EditableDefinitionFile:
 
 
 class EditableContractFile:
-    """Contracts in YAML or JSON; a change after which the file is no contract file is not made."""
+    """Contracts in YAML or JSON; an edit that would make the file invalid is not made."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -65,7 +65,7 @@ class EditableContractFile:
         document = YamlDocument(self.text)
         places = [(*home, name) for _, home in homes_of(document) for name in _at(document.value, home)]
         whole = Edit(change.deed, (*places[index], *change.path), change.value)
-        made = _checked(self.text, whole, lambda text: YamlDocument(text).value, self._edit)
+        made = _edit_checked(self.text, whole, lambda text: YamlDocument(text).value, self._edit)
         if made is None:
             return False
         try:
@@ -82,8 +82,8 @@ def _at(value: Any, place: tuple[Any, ...]) -> Any:
     return value
 
 
-def _checked(text: str, change: Edit, read: Callable[[str], Any], edit: Callable[[str, Edit], str]) -> str | None:
-    """The edited text, if reading it gives exactly what the change was to give."""
+def _edit_checked(text: str, change: Edit, read: Callable[[str], Any], edit: Callable[[str, Edit], str]) -> str | None:
+    """Return the edited text if parsing it gives exactly the intended result, else None."""
     try:
         value = read(text)
         change = change.rooted(value)
@@ -93,8 +93,8 @@ def _checked(text: str, change: Edit, read: Callable[[str], Any], edit: Callable
         return None
 
 
-def _cut(text: str) -> tuple[list[str], list[int]]:
-    """The text in parts, and which of them are definitions."""
+def _split_definitions(text: str) -> tuple[list[str], list[int]]:
+    """Split the text and return the indexes of the definitions."""
     parts: list[str] = []
     places: list[int] = []
     last = 0

@@ -1,4 +1,4 @@
-"""Which findings does a rule know how to put right, and how does the file read afterwards?"""
+"""Applies the fixes of rules to a file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _ROUNDS = 6
 _MARK = "\ufeff"
 
 Look = Callable[[str], tuple[Target, Sequence[Finding]]]
-"""What stands in a text, and which findings in it count."""
+"""Reads a text and returns its target and the findings that count."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixedFile:
-    """A file as it was and as it reads with the fixes in it, and the findings that they answer."""
+    """A file before and after the fixes, and the fixed findings."""
 
     file: Path
     before: bytes
@@ -30,13 +30,13 @@ class FixedFile:
 
     @property
     def diff(self) -> list[str]:
-        """The lines that change, as a unified diff."""
+        """Return the changed lines as a unified diff."""
         old, new = (side.decode("utf-8").split("\n") for side in (self.before, self.after))
         return list(difflib.unified_diff(old, new, str(self.file), f"{self.file} (fixed)", lineterm="", n=1))
 
 
 def fix_file(file: Path, before: bytes, look: Look, rules: dict[str, Rule]) -> FixedFile:
-    """Make every change that a finding's rule offers, and look again, for one fix may show the next."""
+    """Apply every fix that a rule offers, then lint again, because one fix can reveal another."""
     text = _text(before, file)
     mark = _MARK if text.startswith(_MARK) else ""
     text = text.removeprefix(_MARK)
@@ -55,7 +55,7 @@ def fix_file(file: Path, before: bytes, look: Look, rules: dict[str, Rule]) -> F
 
 
 def _answer(finding: Finding, rule: Rule, target: Target, sheet: EditableFile) -> bool:
-    """Whether the file was changed for this finding. Of two tools with one name neither is touched."""
+    """Whether the file was changed for this finding; tools with the same name are left alone."""
     if rule.mend is None or target.names[finding.tool] != 1:
         return False
     index = next(number for number, one in enumerate(target.subjects) if one.name == finding.tool)

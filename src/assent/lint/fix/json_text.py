@@ -1,4 +1,4 @@
-"""How is one value of a JSON text changed with everything else left as it stands?"""
+"""Edits one value of a JSON text and leaves the rest unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assent.lint.json_positions import Member, members, skip
 
 
 def edited(text: str, change: Edit) -> str:
-    """The text of one object with the change made; raises ValueError or KeyError where the place is not there."""
+    """Return the text of one object after the edit; raise ValueError or KeyError if the place is missing."""
     at = skip(text, 0)
     for key in change.path[:-1]:
         at = _find(text, at, key).value
@@ -44,7 +44,7 @@ def _without(text: str, held: list[Member], key: str) -> str:
 
 
 def _with(text: str, at: int, held: list[Member], key: str, value: Any) -> str:
-    """A member after the last one, spaced as that one is."""
+    """Add a member after the last one, with the same spacing."""
     name = json.dumps(key, ensure_ascii=False)
     if not held:
         return f"{text[: at + 1]}{name}: {json.dumps(value, ensure_ascii=False)}{text[at + 1 :]}"

@@ -1,4 +1,4 @@
-"""How do mended files come to stand where the old ones did: all of them or none, each whole?"""
+"""Writes fixed files: all or none, each atomically."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from assent.lint.fix.fixer import FixedFile
 
 
 def write_all(files: Sequence[FixedFile]) -> None:
-    """Write every file beside its place first, its old text too, and only then put them there, one rename each."""
+    """Write every new and old text next to its file first, then rename them into place."""
     drafts: list[Path] = []
     steps: list[tuple[Path, Path, Path]] = []
     placed: list[tuple[Path, Path]] = []

@@ -1,4 +1,4 @@
-"""How is one value of a YAML text changed with its comments and layout left as they stand?"""
+"""Edits one value of a YAML text and keeps comments and layout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_PLAIN = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", 
 
 
 def edited(text: str, change: Edit) -> str:
-    """The text with the change made; raises ValueError or KeyError where it cannot be made by one edit."""
+    """Return the text after the edit; raise ValueError or KeyError if one edit cannot do it."""
     made = _edited(text, change)
     if without_values(made).count("#") < without_values(text).count("#"):
         raise ValueError("a comment would go with it")
@@ -55,7 +55,7 @@ def _pair(holder: Any, name: str) -> tuple[Any, Any]:
 
 
 def _exact(node: Any) -> bool:
-    """Whether a node's end is where its last character stands: a block's is where the next thing begins."""
+    """Whether the node's end mark is at its last character; a block's end mark is at the next node."""
     return node.flow_style is True if isinstance(node, yaml.CollectionNode) else node.style not in ("|", ">")
 
 
@@ -88,7 +88,7 @@ def _flow_without(text: str, holder: Any, name: str) -> str:
 
 
 def _block_with(text: str, holder: Any, key: str, value: Any) -> str:
-    """A line of its own, after the last field that is written in one place, or else before the first."""
+    """Add a line after the last one-line field, or else before the first."""
     column = holder.value[0][0].start_mark.column
     line = f"{' ' * column}{_scalar(key)}: {_scalar(value)}"
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -106,6 +106,6 @@ def _block_without(text: str, holder: Any, name: str) -> str:
     key, node = _pair(holder, name)
     begins = text.rfind("\n", 0, key.start_mark.index) + 1
     if len(holder.value) < 2 or not _exact(node) or text[begins : key.start_mark.index].strip():
-        raise ValueError("it does not stand on lines of its own")
+        raise ValueError("it shares a line with something else")
     ends = text.find("\n", node.end_mark.index)
     return text[:begins] + ("" if ends < 0 else text[ends + 1 :])

@@ -1,4 +1,4 @@
-"""In which forms can a report be written? One file each."""
+"""Report formats, one per file."""
 
 from __future__ import annotations
 

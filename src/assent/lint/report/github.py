@@ -1,4 +1,4 @@
-"""How does GitHub show a report beside the lines it is about?"""
+"""Writes a report as GitHub workflow commands, shown next to the lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def render(report: Report) -> str:
-    """One workflow command per finding."""
+    """Return one workflow command per finding."""
     return "\n".join(_command(finding) for finding in report.findings)
 
 

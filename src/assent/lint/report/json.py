@@ -1,4 +1,4 @@
-"""How does a program read a report?"""
+"""Writes a report as JSON."""
 
 from __future__ import annotations
 

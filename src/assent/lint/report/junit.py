@@ -1,4 +1,4 @@
-"""How does a build server show a report among its tests?"""
+"""Writes a report as JUnit XML for build servers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from assent.lint.run import Report
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _Case = tuple[str, str, int]
-"""A tool, its file and its line: two tools of one name are two cases."""
+"""Tool, file and line, so that two tools with the same name are two cases."""
 
 
 def render(report: Report) -> str:
-    """One test case per tool; errors and warnings fail it, notes are printed beside it."""
+    """Return one test case per tool; errors and warnings fail it, notes are printed."""
     by_tool: dict[_Case, list[Finding]] = {(one.name, one.file, one.line): [] for one in report.tools}
     for finding in report.findings:
         file = finding.file or report.target

@@ -1,4 +1,4 @@
-"""How does a code-scanning service read a report? SARIF 2.1.0."""
+"""Writes a report as SARIF 2.1.0 for code scanning."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _result(finding: Finding, index: dict[str, int]) -> dict[str, Any]:
 
 
 def _plain(text: str) -> str:
-    """A message in which nothing becomes a link: what is in brackets came from the tool."""
+    """Escape brackets, so that text from a tool cannot become a link."""
     return _BRACKET.sub(r"\\\g<0>", visible(text))
 
 

@@ -1,4 +1,4 @@
-"""How does a person read a report?"""
+"""Writes a report as text for a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assent.lint.run import Report
 
 
 def render(report: Report) -> str:
-    """Findings by tool, gravest first, then one line that counts."""
+    """Return the findings by tool, most severe first, and a summary line."""
     lines: list[str] = []
     for heading, findings in groupby(report.findings, key=lambda one: _heading(one, report)):
         lines.append(heading)
@@ -25,7 +25,7 @@ def render(report: Report) -> str:
 
 
 def _heading(finding: Finding, report: Report) -> str:
-    """The tool and where it stands; what is about no tool stands under the name of its file."""
+    """Return the tool and its position; findings about no tool are under the file name."""
     if not finding.tool:
         return visible(finding.file or report.target)
     return visible(finding.tool) + (f" ({visible(finding.place)})" if finding.place else "")

@@ -1,1 +1,1 @@
-"""Which rules are there? One per file, each with its documentation and its examples; `assent.lint.run` finds them."""
+"""Rules of the linter, one per file with documentation and examples; `assent.lint.run` loads them."""

@@ -1,4 +1,4 @@
-"""Is there an end to what a call may spend?"""
+"""Rule: the amount of a spending call has a maximum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Would Anthropic's reviewer accept that a tool which changes something is not destructive?"""
+"""Rule: Anthropic's reviewer expects destructiveHint true on this tool, which changes something."""
 
 from __future__ import annotations
 

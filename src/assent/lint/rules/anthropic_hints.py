@@ -1,4 +1,4 @@
-"""Would Anthropic's directory miss a hint?"""
+"""Rule: Anthropic's directory requires this hint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does one tool read and write, as its caller chooses?"""
+"""Rule: one tool does not both read and write, depending on an argument."""
 
 from __future__ import annotations
 

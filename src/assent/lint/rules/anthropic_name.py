@@ -1,4 +1,4 @@
-"""Would Anthropic's directory refuse a name?"""
+"""Rule: Anthropic's directory accepts the tool name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Would Anthropic's directory miss a title?"""
+"""Rule: Anthropic's directory requires a title."""
 
 from __future__ import annotations
 

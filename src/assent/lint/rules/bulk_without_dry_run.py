@@ -1,4 +1,4 @@
-"""Can a call on many things be seen before it is made?"""
+"""Rule: a call on many items has a dry run."""
 
 from __future__ import annotations
 

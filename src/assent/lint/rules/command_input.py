@@ -1,4 +1,4 @@
-"""Does a tool run whatever text it is given?"""
+"""Rule: a tool does not execute free text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a tool say the opposite of what its server says of all others of its kind?"""
+"""Rule: a hint does not contradict the server's other tools of the same kind."""
 
 from __future__ import annotations
 

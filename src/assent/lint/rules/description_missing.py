@@ -1,4 +1,4 @@
-"""Does a tool say what it does?"""
+"""Rule: a tool has a description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a tool that claims to destroy nothing say elsewhere that it does?"""
+"""Rule: destructiveHint false does not contradict the rest of the definition."""
 
 from __future__ import annotations
 

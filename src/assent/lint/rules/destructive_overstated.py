@@ -1,4 +1,4 @@
-"""Does a tool that only reads say that it destroys?"""
+"""Rule: a read-only tool does not claim to be destructive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is anybody asked before something is lost?"""
+"""Rule: a destructive tool asks for a confirmation."""
 
 from __future__ import annotations
 

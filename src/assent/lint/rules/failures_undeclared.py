@@ -1,4 +1,4 @@
-"""Does a contract say how its tool can fail?"""
+"""Rule: a contract declares how its tool can fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are the hints written under the names the specification gives them?"""
+"""Rule: hints use the names of the specification."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from assent.contract.profiles import WIRE_NAMES
 from assent.lint.edit import Edit, remove, rename
 from assent.lint.rule import RawFinding, Rule
-from assent.lint.safe_fix import deserved
+from assent.lint.safe_fix import is_safe_hint
 from assent.lint.target import LintedTool
 
 _MEANT = {wire.removesuffix("Hint").lower(): wire for wire in WIRE_NAMES.values()}
@@ -43,7 +43,7 @@ def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
         return
     if tool.annotations.get(name) is value:
         yield remove("annotations", foreign)
-    elif name not in tool.annotations and deserved(tool, name, value):
+    elif name not in tool.annotations and is_safe_hint(tool, name, value):
         yield rename(name, "annotations", foreign)
 
 

@@ -1,4 +1,4 @@
-"""Are there characters that nobody sees?"""
+"""Rule: texts contain no invisible characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is every hint a truth value?"""
+"""Rule: every hint is a boolean."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assent.lint.edit import Edit, put, remove
 from assent.lint.rule import RawFinding, Rule
-from assent.lint.safe_fix import deserved
+from assent.lint.safe_fix import is_safe_hint
 from assent.lint.target import LintedTool
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
@@ -31,7 +31,7 @@ def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     value = _WORDS.get(str(tool.annotations[hint]).strip().lower())
     if tool.annotations[hint] is None:
         yield remove("annotations", hint)
-    elif value is not None and deserved(tool, hint, value):
+    elif value is not None and is_safe_hint(tool, hint, value):
         yield put(value, "annotations", hint)
 
 

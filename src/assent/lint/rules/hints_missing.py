@@ -1,4 +1,4 @@
-"""Does a tool say anything about its effect?"""
+"""Rule: a tool has hints about its effect."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assent.lint.edit import Edit
 from assent.lint.rule import RawFinding, Rule
-from assent.lint.safe_fix import spelled_out
+from assent.lint.safe_fix import explicit_default
 from assent.lint.target import LintedTool
 
 
@@ -19,8 +19,8 @@ def check(tool: LintedTool) -> Iterator[RawFinding]:
 
 def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     if tool.inference.destructive:
-        yield from spelled_out(tool, "readOnlyHint")
-        yield from spelled_out(tool, "destructiveHint")
+        yield from explicit_default(tool, "readOnlyHint")
+        yield from explicit_default(tool, "destructiveHint")
 
 
 RULE = Rule(

@@ -1,4 +1,4 @@
-"""Does a tool that gives hints give those that decide?"""
+"""Rule: a tool with hints has the decisive ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from assent.lint.edit import Edit
 from assent.lint.rule import RawFinding, Rule
-from assent.lint.safe_fix import spelled_out
+from assent.lint.safe_fix import explicit_default
 from assent.lint.target import LintedTool
 
 
@@ -19,7 +19,7 @@ def check(tool: LintedTool) -> Iterator[RawFinding]:
 
 
 def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
-    yield from spelled_out(tool, at.rpartition("/")[2])
+    yield from explicit_default(tool, at.rpartition("/")[2])
 
 
 RULE = Rule(

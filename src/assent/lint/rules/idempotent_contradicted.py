@@ -1,4 +1,4 @@
-"""Does a tool that claims to be repeatable add something on every call?"""
+"""Rule: a tool with idempotentHint does not add something on every call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a tool say what it takes?"""
+"""Rule: a tool has an input schema."""
 
 from __future__ import annotations
 

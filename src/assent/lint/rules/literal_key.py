@@ -1,4 +1,4 @@
-"""Do keys stand in a configuration as they are?"""
+"""Rule: a configuration contains no literal keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do a tool's hints contradict the HTTP method behind it?"""
+"""Rule: hints agree with the HTTP method of the tool."""
 
 from __future__ import annotations
 

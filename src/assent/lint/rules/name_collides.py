@@ -1,4 +1,4 @@
-"""Do two tools have the same name, once hosts have made it safe?"""
+"""Rule: tool names stay different after hosts make them safe."""
 
 from __future__ import annotations
 

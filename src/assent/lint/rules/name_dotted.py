@@ -1,4 +1,4 @@
-"""Does the name have dots?"""
+"""Rule: a tool name has no dots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the name one that the specification allows?"""
+"""Rule: the specification allows the tool name."""
 
 from __future__ import annotations
 

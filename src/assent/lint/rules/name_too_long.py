@@ -1,4 +1,4 @@
-"""Is the name short enough for every host?"""
+"""Rule: the tool name is short enough for every host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a description speak of other tools?"""
+"""Rule: a description does not mention other tools."""
 
 from __future__ import annotations
 

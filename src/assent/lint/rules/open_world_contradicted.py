@@ -1,4 +1,4 @@
-"""Does a tool that claims to stay inside reach others?"""
+"""Rule: openWorldHint false does not contradict the rest of the definition."""
 
 from __future__ import annotations
 

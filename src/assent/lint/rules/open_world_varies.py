@@ -1,4 +1,4 @@
-"""Does one tool see another world than all its neighbours?"""
+"""Rule: openWorldHint does not differ from all other tools of the server."""
 
 from __future__ import annotations
 

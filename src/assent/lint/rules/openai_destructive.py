@@ -1,4 +1,4 @@
-"""Would OpenAI's reviewer accept that a tool destroys nothing?"""
+"""Rule: OpenAI's reviewer accepts destructiveHint false on this tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Would OpenAI's reviewer accept that a tool reaches nobody?"""
+"""Rule: OpenAI's reviewer accepts openWorldHint false on this tool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Would OpenAI's reviewer accept that a tool only reads?"""
+"""Rule: OpenAI's reviewer accepts readOnlyHint true on this tool."""
 
 from __future__ import annotations
 

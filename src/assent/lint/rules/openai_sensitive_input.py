@@ -1,4 +1,4 @@
-"""Does a tool ask for data that OpenAI's directory forbids?"""
+"""Rule: a tool does not ask for data that OpenAI's directory forbids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a tool say what it returns?"""
+"""Rule: a tool has an output schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a tool that presses or types on a live screen say that nothing can be lost by it?"""
+"""Rule: a tool that presses or types on a live screen does not claim to be harmless."""
 
 from __future__ import annotations
 

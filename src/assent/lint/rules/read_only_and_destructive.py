@@ -1,4 +1,4 @@
-"""Does a tool claim to read only and to destroy?"""
+"""Rule: readOnlyHint and destructiveHint are not both true."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a tool that claims to read only say elsewhere that it acts?"""
+"""Rule: readOnlyHint true does not contradict the rest of the definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a tool that only reads say that it does not?"""
+"""Rule: a read-only tool does not set readOnlyHint false."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does anything but its own claim say that a tool reads only?"""
+"""Rule: something besides readOnlyHint shows that a tool only reads."""
 
 from __future__ import annotations
 

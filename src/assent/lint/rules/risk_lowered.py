@@ -1,4 +1,4 @@
-"""Does a contract call a tool less risky than its kind is?"""
+"""Rule: a contract's risk is not below the default of its tier."""
 
 from __future__ import annotations
 

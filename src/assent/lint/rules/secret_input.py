@@ -1,4 +1,4 @@
-"""Does a tool take a secret as an argument?"""
+"""Rule: a tool does not take a secret as an argument."""
 
 from __future__ import annotations
 

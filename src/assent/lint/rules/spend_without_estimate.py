@@ -1,4 +1,4 @@
-"""Does anybody know the price before they pay?"""
+"""Rule: a spending tool has an estimate of the price."""
 
 from __future__ import annotations
 

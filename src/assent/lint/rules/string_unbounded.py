@@ -1,4 +1,4 @@
-"""Is there an end to the texts and lists a call may carry?"""
+"""Rule: texts and lists in arguments have a maximum length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a contract's side effect graver than it says?"""
+"""Rule: a contract's side effect is not more serious than its tier says."""
 
 from __future__ import annotations
 

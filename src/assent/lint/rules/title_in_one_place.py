@@ -1,4 +1,4 @@
-"""Does the title stand in both places where hosts look?"""
+"""Rule: the title is in both places where hosts look."""
 
 from __future__ import annotations
 

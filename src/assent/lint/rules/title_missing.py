@@ -1,4 +1,4 @@
-"""Does a tool have a title for people?"""
+"""Rule: a tool has a title."""
 
 from __future__ import annotations
 

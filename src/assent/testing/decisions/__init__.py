@@ -1,4 +1,4 @@
-"""Do the contracts decide as written down? Decisions as data: who calls what after what, and how it must end."""
+"""Decision cases as data: who calls what in which state, and how it must end."""
 
 from assent.testing.decisions.cases import Case, load_cases, parse_cases
 from assent.testing.decisions.harness import Harness, Observed, WorldHarness, seen

@@ -1,4 +1,4 @@
-"""Which cases stand in these files?"""
+"""Loads decision cases from YAML files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PEOPLE = {
     "bob": PrincipalSpec(kind="human", roles=("approver",)),
     "operator": PrincipalSpec(kind="human", tenant="operations", roles=("operator",)),
 }
-"""Whom every file knows; `nobody` has no credentials, and those of `stranger` are not valid."""
+"""Principals of every file; `nobody` has no credentials, and those of `stranger` are invalid."""
 _UNKNOWN = ("nobody", "stranger")
 
 
@@ -49,7 +49,7 @@ class CasesError(FaultsError):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One decision, ready to be played."""
+    """One decision case, ready to run."""
 
     file: str
     line: int
@@ -70,7 +70,7 @@ class Case:
 
 
 def load_cases(paths: Iterable[Path]) -> list[Case]:
-    """Every case of the files, and of the `*.yaml` files of directories; all faults at once, or none."""
+    """Load every case of the files and of `*.yaml` files in directories; raise with all faults at once."""
     found: list[Case] = []
     faults: list[Fault] = []
     for path in _files(paths):
@@ -96,7 +96,7 @@ def _files(paths: Iterable[Path]) -> list[Path]:
 
 
 def parse_cases(text: str, file: str = "") -> list[Case]:
-    """The cases of one YAML text; raises CasesError with every fault in its place."""
+    """Parse the cases of one YAML text; raise CasesError with every fault and its line."""
     document = YamlDocument(text, file)
     if not isinstance(document.value, Mapping):
         raise CasesError(Fault("there are no cases in it", "Write `cases:` and a list under it", file=file, line=1))
@@ -107,7 +107,7 @@ def parse_cases(text: str, file: str = "") -> list[Case]:
     _check_tools(form.tools, document)
     cases = [_case(form, one, *document.locate(("cases", place))) for place, one in enumerate(form.cases)]
     for place, matrix in enumerate(form.matrices):
-        cases += _expanded(form, matrix, *document.locate(("matrices", place)))
+        cases += _expand_matrix(form, matrix, *document.locate(("matrices", place)))
     faults = [*_repeated(cases), *(fault for case in cases for fault in _faults(case))]
     if faults:
         raise CasesError(list(dict.fromkeys(faults)))
@@ -137,7 +137,7 @@ def _case(form: FileForm, one: CaseForm, file: str, line: int) -> Case:
         file=file,
         line=line,
         name=one.name,
-        tools=_touched(tools, one),
+        tools=_tools_of_case(tools, one),
         principals={**PEOPLE, **form.principals, **one.principals},
         upstream={**form.upstream, **one.upstream},
         world=one.world.over(form.world),
@@ -149,8 +149,8 @@ def _case(form: FileForm, one: CaseForm, file: str, line: int) -> Case:
     )
 
 
-def _touched(tools: dict[str, dict[str, Any]], one: CaseForm) -> dict[str, dict[str, Any]]:
-    """The tools that a case can come to touch: those it calls or changes, and those that they call upon."""
+def _tools_of_case(tools: dict[str, dict[str, Any]], one: CaseForm) -> dict[str, dict[str, Any]]:
+    """Return the tools that a case calls or changes, and the tools that these refer to."""
     acts = [one.act, *(getattr(step, step.verb) for step in one.given)]
     names = {act.tool for act in acts if isinstance(act, CallSpec)}
     names |= {name for act in acts if isinstance(act, Changed) for name in act.tools}
@@ -161,8 +161,8 @@ def _touched(tools: dict[str, dict[str, Any]], one: CaseForm) -> dict[str, dict[
     return {name: fields for name, fields in tools.items() if name in names}
 
 
-def _expanded(form: FileForm, matrix: Matrix, file: str, line: int) -> list[Case]:
-    """Every combination of a matrix. Its table, not the code, says how each ends."""
+def _expand_matrix(form: FileForm, matrix: Matrix, file: str, line: int) -> list[Case]:
+    """Return every combination of a matrix; its table says how each one ends."""
     cases: list[Case] = []
     faults: list[Fault] = []
     for values in itertools.product(*matrix.over.values()):
@@ -173,26 +173,31 @@ def _expanded(form: FileForm, matrix: Matrix, file: str, line: int) -> list[Case
             faults.append(Fault(said, "Add it to `expect`", matrix.name, file, line))
             continue
         try:
-            tools = {"tool": _filled(matrix.contract, cell)}
-            given = {"name": _filled(matrix.name, cell), "tool": "tool", "tools": tools, **_filled(matrix.case, cell)}
+            tools = {"tool": _fill(matrix.contract, cell)}
+            given = {
+                "name": _fill(matrix.name, cell),
+                "tool": "tool",
+                "tools": tools,
+                **_fill(matrix.case, cell),
+            }
             cases.append(_case(form, CaseForm.model_validate({**given, "expect": expect}), file, line))
         except (KeyError, IndexError, ValueError) as error:
             if not isinstance(error, ValidationError):
-                faults.append(Fault(f"{error} is no axis of it", "Use names of `over`", matrix.name, file, line))
+                faults.append(Fault(f"{error} is not an axis", "Use names of `over`", matrix.name, file, line))
                 continue
             one = error.errors(include_url=False)[0]
-            faults.append(Fault(_said(one), "", ".".join(map(str, one["loc"])), file, line))
+            faults.append(Fault(_describe_fault(one), "", ".".join(map(str, one["loc"])), file, line))
     if faults:
         raise CasesError(list(dict.fromkeys(faults)))
     return cases
 
 
-def _filled(template: Any, cell: Mapping[str, str]) -> Any:
+def _fill(template: Any, cell: Mapping[str, str]) -> Any:
     if isinstance(template, str):
         return template.format_map(cell)
     if isinstance(template, Mapping):
-        return {key: _filled(value, cell) for key, value in template.items()}
-    return [_filled(value, cell) for value in template] if isinstance(template, list) else template
+        return {key: _fill(value, cell) for key, value in template.items()}
+    return [_fill(value, cell) for value in template] if isinstance(template, list) else template
 
 
 def _repeated(cases: list[Case]) -> Iterable[Fault]:
@@ -204,7 +209,7 @@ def _repeated(cases: list[Case]) -> Iterable[Fault]:
 
 
 def _faults(case: Case) -> Iterable[Fault]:
-    """What a form cannot see: contracts and guards that are none, people nobody introduced."""
+    """Yield faults that the model cannot find: invalid contracts and guards, unknown principals."""
     acts = [getattr(step, step.verb) for step in case.given]
     people = [case.act.by, *(act.by for act in acts if isinstance(act, CallSpec) and "by" in act.model_fields_set)]
     known = [*case.principals, *_UNKNOWN]
@@ -214,7 +219,7 @@ def _faults(case: Case) -> Iterable[Fault]:
             yield Fault(f"{name} cannot decide anything", "Name a person", case.name, case.file, case.line)
     for name in [*people, *deciding]:
         if name not in known:
-            yield Fault(f"nobody is called {name!r}", _meant(name, known), case.name, case.file, case.line)
+            yield Fault(f"nobody is called {name!r}", _suggest_name(name, known), case.name, case.file, case.line)
     try:
         for name, fields in case.tools.items():
             read_contract(name, fields)
@@ -232,17 +237,17 @@ def _fault(one: Any, document: YamlDocument) -> Fault:
     if one["type"] == "extra_forbidden":
         remedy = "Remove it, or correct its name"
     if isinstance(one["input"], str) and "no refusal" in one["msg"]:
-        remedy = _meant(one["input"], list(CATALOGUE))
-    return Fault(_said(one), remedy, ".".join(map(str, loc)), file, line)
+        remedy = _suggest_name(one["input"], list(CATALOGUE))
+    return Fault(_describe_fault(one), remedy, ".".join(map(str, loc)), file, line)
 
 
-def _said(one: Any) -> str:
+def _describe_fault(one: Any) -> str:
     if one["type"] == "extra_forbidden":
         return "there is no such key"
     message: str = one["msg"]
     return message.removeprefix("Value error, ")[:1].lower() + message.removeprefix("Value error, ")[1:]
 
 
-def _meant(name: str, known: list[str]) -> str:
+def _suggest_name(name: str, known: list[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     return f"Did you mean {close[0]}?" if close else "Use one of " + ", ".join(known[:20])

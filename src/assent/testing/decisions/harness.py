@@ -1,4 +1,4 @@
-"""Where is a case played, and what was seen there?"""
+"""Harness that runs a decision case and records what happened."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Contracts = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """How a call ended, in words that every edge has."""
+    """How a call ended, in terms common to all edges."""
 
     kind: str
     code: str | None = None
@@ -40,7 +40,7 @@ class Observed:
 
 
 def seen(outcome: Outcome) -> Observed:
-    """An ending of the sentence as it is seen."""
+    """Convert an outcome of the pipeline."""
     if isinstance(outcome, Pause):
         return Observed("pause", outcome.code, approval=outcome.approval.id, text=outcome.approval.text)
     if isinstance(outcome, Answer):
@@ -56,7 +56,7 @@ def seen(outcome: Outcome) -> Observed:
 
 
 class Harness(Protocol):
-    """A place to play a case at: the sentence itself, or an edge that says it."""
+    """A place to run a case: the pipeline itself, or an edge that runs it."""
 
     clock: Clock
     scripted: Scripted
@@ -65,18 +65,18 @@ class Harness(Protocol):
     def ports(self) -> Ports: ...
 
     async def call(self, credentials: Any, tool: str, arguments: Any, key: str | None, asks: Asks) -> Observed:
-        """One call, and the answer of the person at the client where one is asked and answers."""
+        """Make one call, and answer the question if the person at the client is asked and answers."""
         ...
 
     async def change(self, contracts: Contracts, scene: WorldSettings) -> None:
-        """Go on with other contracts in another world; what was remembered stays."""
+        """Continue with other contracts and settings; the stored state stays."""
         ...
 
     async def close(self) -> None: ...
 
 
 class RaceStore(MemoryStore):
-    """A store in which, once told, somebody else uses an approval up just before it is claimed."""
+    """A store in which, on request, another caller uses an approval just before it is claimed."""
 
     overtakes = False
 
@@ -89,13 +89,13 @@ class RaceStore(MemoryStore):
 
 
 def store_for(scene: WorldSettings, memory: RaceStore) -> Store:
-    """The store as the scene has it: one memory, sometimes broken."""
+    """Return the store for the settings: in memory, and failing if they say so."""
     memory.overtakes = scene.approval_overtaken
     return BrokenStore(memory, failing_at(*scene.store_fails)).as_store() if scene.store_fails else memory
 
 
 def settings_of(scene: WorldSettings) -> dict[str, Any]:
-    """The few numbers and names of the ports that a scene sets."""
+    """Return the port settings that the world sets."""
     return {
         "policy_digest": scene.policy,
         "most_pending": scene.most_pending,
@@ -108,7 +108,7 @@ def settings_of(scene: WorldSettings) -> dict[str, Any]:
 
 
 class WorldHarness:
-    """The sentence itself, with ports in memory."""
+    """The pipeline itself, with ports in memory."""
 
     def __init__(self, contracts: Contracts, scene: WorldSettings, scripted: Scripted) -> None:
         self.scripted, self.clock = scripted, Clock()
@@ -160,5 +160,5 @@ class WorldHarness:
 
 
 def newest(approvals: list[Approval], known: set[str]) -> str | None:
-    """The approval that was not there before."""
+    """Return the approval that did not exist before."""
     return next((one.id for one in approvals if one.id not in known), None)

@@ -1,4 +1,4 @@
-"""How is a decision written down?"""
+"""Model of a decision case file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assent.core.quotas import RateLimit, SpendBudget
 from assent.core.refusals import CATALOGUE
 
 Asks = Literal["none", "shown", "accept", "decline", "cancel"]
-"""The person at the client: absent, shown the question, or answering it."""
+"""The person at the client: absent, asked, or answering."""
 APPROVALS = ("pending", "approved", "declined")
 _ACTS = ("called", "rehearsed", "asked", "running", "in_doubt")
 _DECISIONS = ("approved", "declined")
@@ -21,18 +21,18 @@ _ENDINGS = ("answer", "error", "refusal", "pause", "approval")
 
 
 def _age(value: Any) -> Any:
-    """A duration, or no time at all."""
+    """Parse a duration, or None."""
     return 0 if value == 0 and not isinstance(value, bool) else parse_duration(value)
 
 
 class Form(BaseModel):
-    """A piece of a case in which unknown keys are errors."""
+    """A part of a case; unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class PrincipalSpec(Form):
-    """A principal; `auth_age` is how long before the case begins it logged in."""
+    """A principal; `auth_age` is the time between its login and the start of the case."""
 
     id: str | None = None
     kind: Kind
@@ -59,7 +59,7 @@ class PrincipalSpec(Form):
 
 
 class CallSpec(Form):
-    """One call; what a step leaves out is as in the case itself."""
+    """One call; fields that a step leaves out come from the case."""
 
     by: str = "agent"
     tool: str = ""
@@ -72,7 +72,7 @@ class CallSpec(Form):
 
 
 class Decide(Form):
-    """A person's answer out of band to the question last asked."""
+    """A person's decision out of band on the last question."""
 
     by: str = "ann"
     verdict: Verdict = "approve"
@@ -90,19 +90,19 @@ class Script(Form):
 
     @model_validator(mode="before")
     @classmethod
-    def _word(cls, given: Any) -> Any:
+    def _expand_shorthand(cls, given: Any) -> Any:
         return {"does": given} if isinstance(given, str) else given
 
 
-def _listed(given: Any) -> Any:
+def _as_list(given: Any) -> Any:
     return given if isinstance(given, list) else [given]
 
 
-Scripts = Annotated[tuple[Script, ...], BeforeValidator(_listed), Field(min_length=1)]
+Scripts = Annotated[tuple[Script, ...], BeforeValidator(_as_list), Field(min_length=1)]
 
 
 class WorldSettings(Form):
-    """How the world around the contracts is set."""
+    """Settings of the world around the contracts."""
 
     profile: str = "spec"
     mode: Literal["enforce", "observe"] = "enforce"
@@ -115,26 +115,26 @@ class WorldSettings(Form):
     budgets: tuple[SpendBudget, ...] = ()
     store_fails: tuple[str, ...] = ()
     approval_overtaken: bool = False
-    """Whether somebody else uses the approval up between its finding and the claim."""
+    """Whether another caller uses the approval between its lookup and the claim."""
 
     def over(self, base: WorldSettings) -> WorldSettings:
         return base.model_copy(update={name: getattr(self, name) for name in self.model_fields_set})
 
 
 class Changed(Form):
-    """What is different from here on: fields of contracts, the world, or what tools do."""
+    """Changes from here on: contract fields, the world, or what tools do."""
 
     tools: dict[str, dict[str, Any]] = Field(default_factory=dict)
     world: WorldSettings = WorldSettings()
     upstream: dict[str, Scripts] = Field(default_factory=dict)
 
 
-def _counted(given: Any) -> Any:
+def _as_counts(given: Any) -> Any:
     return {"": given} if isinstance(given, int) else given
 
 
 class Expect(Form):
-    """How it must end: one of answer, error, refusal, pause and approval, and what else must hold then."""
+    """The expected end: one of answer, error, refusal, pause and approval, and further conditions."""
 
     answer: bool = False
     error: str | None = None
@@ -145,13 +145,13 @@ class Expect(Form):
     result: dict[str, Any] = Field(default_factory=dict)
     facts: dict[str, Any] = Field(default_factory=dict)
     shows: tuple[str, ...] = ()
-    effects: Annotated[dict[str, int], BeforeValidator(_counted)] = Field(default_factory=dict)
-    """Effects in the tools' own log since the case began; a bare number is of the case's own tool."""
+    effects: Annotated[dict[str, int], BeforeValidator(_as_counts)] = Field(default_factory=dict)
+    """Effects in the tools' log since the start; a bare number is for the case's own tool."""
     would: tuple[str, ...] | None = None
 
     @model_validator(mode="before")
     @classmethod
-    def _word(cls, given: Any) -> Any:
+    def _expand_shorthand(cls, given: Any) -> Any:
         if not isinstance(given, str):
             return given
         if given in ("answer", "pause"):
@@ -169,7 +169,7 @@ class Expect(Form):
 
 
 class CaseStep(Form):
-    """One thing that happened before: a verb, and how it had to end where that is not plain."""
+    """One earlier step: a verb, and its expected end if that is not the usual one."""
 
     called: CallSpec | None = None
     rehearsed: CallSpec | None = None
@@ -184,7 +184,7 @@ class CaseStep(Form):
 
     @model_validator(mode="before")
     @classmethod
-    def _word(cls, given: Any) -> Any:
+    def _expand_shorthand(cls, given: Any) -> Any:
         given = {given: None} if isinstance(given, str) else given
         if not isinstance(given, dict):
             return given
@@ -204,7 +204,7 @@ class CaseStep(Form):
 
 
 class CaseForm(Form):
-    """One decision."""
+    """One decision case."""
 
     name: str
     tools: dict[str, dict[str, Any]] = Field(default_factory=dict)
@@ -220,7 +220,7 @@ class CaseForm(Form):
     decide: Decide | None = None
     expect: Expect
     not_through: dict[str, str] = Field(default_factory=dict)
-    """Edges at which it cannot be said, each with the reason."""
+    """Edges where the case cannot run, each with the reason."""
 
     @property
     def act(self) -> CallSpec:
@@ -228,7 +228,7 @@ class CaseForm(Form):
 
 
 class Matrix(Form):
-    """Many cases at once: every combination of `over`, its end read from a table by two of its axes."""
+    """Many cases: every combination of `over`, with the end from a table of two axes."""
 
     name: str
     over: dict[str, tuple[str, ...]]
@@ -240,7 +240,7 @@ class Matrix(Form):
 
 
 class FileForm(Form):
-    """A file of decisions."""
+    """A file of decision cases."""
 
     tools: dict[str, dict[str, Any]] = Field(default_factory=dict)
     principals: dict[str, PrincipalSpec] = Field(default_factory=dict)

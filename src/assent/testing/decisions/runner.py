@@ -1,4 +1,4 @@
-"""Does a case end as it is written?"""
+"""Runs decision cases and lists the differences."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from assent.testing.decisions.scripted_tools import Scripted
 
 OpenTable = Callable[[Contracts, WorldSettings, Scripted], Harness]
 INVALID = object()
-"""Credentials that are nobody's."""
+"""Invalid credentials."""
 
 
 async def play(case: Case, open_table: OpenTable = WorldHarness) -> list[str]:
-    """Play a case and list every difference between what is written and what was seen; none is success."""
+    """Run a case and list every difference between expected and observed; an empty list is success."""
     scripted = Scripted(case.upstream)
     table = open_table(case.tools, case.world, scripted)
     game = _CaseRun(case, table)
@@ -41,7 +41,7 @@ async def play(case: Case, open_table: OpenTable = WorldHarness) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """A case and how what was seen differs from it."""
+    """A case and its differences."""
 
     case: Case
     differences: tuple[str, ...]
@@ -52,12 +52,12 @@ class CaseResult:
 
 
 async def run_cases(paths: Iterable[Path]) -> list[CaseResult]:
-    """Every case of these files and directories, played; raises CasesError for files that cannot be used."""
+    """Run every case of these files and directories; raise CasesError for unusable files."""
     return [CaseResult(case, tuple(await play(case))) for case in load_cases(paths)]
 
 
 class _CaseRun:
-    """One case under way."""
+    """One running case."""
 
     def __init__(self, case: Case, table: Harness) -> None:
         self.case, self.table = case, table
@@ -67,7 +67,7 @@ class _CaseRun:
         self.running: list[asyncio.Task[Observed]] = []
 
     async def step(self, step: CaseStep) -> list[str]:
-        """What is wrong with an earlier step; nothing, if it went as it had to."""
+        """Run an earlier step and return what is wrong with it."""
         match step.verb:
             case "elapsed":
                 assert step.elapsed is not None
@@ -83,16 +83,16 @@ class _CaseRun:
                 assert person is not None
                 verdict: Literal["approve", "decline"] = "approve" if step.approved else "decline"
                 return await self._decide(person, verdict, None, step.expect)
-        return await self._again(step)
+        return await self._repeat(step)
 
     async def end(self) -> list[str]:
-        """What is wrong with the end of the case."""
+        """Run the call of the case and return what is wrong with its end."""
         if self.case.decide is not None:
             said = self.case.decide
             return await self._decide(said.by, said.verdict, said.approval, self.case.expect)
         return await self._differences(self.case.expect, await self._call(self.case.act))
 
-    async def _again(self, step: CaseStep) -> list[str]:
+    async def _repeat(self, step: CaseStep) -> list[str]:
         act = getattr(step, step.verb).over(self.case.act)
         if step.verb == "in_doubt":
             self.table.scripted.soon(act.tool, Script(does="lost"))
@@ -101,7 +101,7 @@ class _CaseRun:
         found = await self._call(act)
         if step.expect is not None:
             return await self._differences(step.expect, found)
-        return _plain(step.verb, found)
+        return _check_usual_end(step.verb, found)
 
     def _dry_run(self, tool: str) -> str:
         spec: Mapping[str, Any] = self.tools.get(tool, {}).get("dry_run") or {}
@@ -123,13 +123,13 @@ class _CaseRun:
         if hanging.done():
             return []
         hanging.cancel()
-        return [f"it did not run but ended: {_shown(self.running[-1].result())}"]
+        return [f"it did not run but ended: {_format_observed(self.running[-1].result())}"]
 
     async def _decide(self, person: str, verdict: Verdict, approval: str | None, expect: Expect | None) -> list[str]:
         who, about = self._credentials(person), approval or self.asked
         assert isinstance(who, Principal)
         if about is None:
-            return ["nobody was asked anything"]
+            return ["no one was asked"]
         try:
             decided = await approve(who, about, verdict, self.table.ports)
         except Refusal as refusal:
@@ -139,7 +139,7 @@ class _CaseRun:
         state = decided.state_at(self.table.clock()).value
         wanted = expect.approval if expect else None
         if expect is not None and wanted != state:
-            return [f"expected {_wanted(expect)}, but the approval is {state}"]
+            return [f"expected {_format_expected(expect)}, but the approval is {state}"]
         return []
 
     async def _change(self, step: CaseStep) -> list[str]:
@@ -160,35 +160,35 @@ class _CaseRun:
         return INVALID if name == "stranger" else self.case.principals[name].at(name, self.begin)
 
     async def _differences(self, expect: Expect, found: Observed) -> list[str]:
-        wrong = _ending(expect, found) or _details(expect, found)
+        wrong = _check_end(expect, found) or _details(expect, found)
         for tool, count in expect.effects.items():
             counted = self.table.scripted.effects.count(tool or self.case.tool)
             if counted != count:
                 wrong.append(f"expected {count} effects of {tool or self.case.tool}, but there were {counted}")
         if expect.would is not None:
-            would = await self._would()
+            would = await self._observed_refusals()
             if would != list(expect.would):
                 wrong.append(f"expected it to be noted that {list(expect.would)} would have stopped it, not {would}")
         return wrong
 
-    async def _would(self) -> list[str]:
+    async def _observed_refusals(self) -> list[str]:
         entries = await self.table.ports.store.entries(limit=10_000)
         said = [logged.entry.facts["would"] for logged in entries if "would" in logged.entry.facts]
         return list(said[-1]) if said else []
 
 
-def _plain(verb: str, found: Observed) -> list[str]:
-    """Whether a step that says nothing of its end ended as its verb says."""
+def _check_usual_end(verb: str, found: Observed) -> list[str]:
+    """Check that a step without an expected end has the usual end of its verb."""
     if verb == "asked":
         good = found.kind == "pause" or found.code == "confirm.approval_pending"
     elif verb == "in_doubt":
         good = found.code == "execute.in_doubt"
     else:
         good = found.kind == "answer"
-    return [] if good else [_shown(found)]
+    return [] if good else [_format_observed(found)]
 
 
-def _ending(expect: Expect, found: Observed) -> list[str]:
+def _check_end(expect: Expect, found: Observed) -> list[str]:
     if expect.answer:
         good = found.kind == "answer" and not found.error
     elif expect.error:
@@ -197,32 +197,32 @@ def _ending(expect: Expect, found: Observed) -> list[str]:
         good = found.kind == "pause"
     else:
         good = found.kind == "refusal" and found.code == expect.refusal
-    return [] if good else [f"expected {_wanted(expect)}, got {_shown(found)}"]
+    return [] if good else [f"expected {_format_expected(expect)}, got {_format_observed(found)}"]
 
 
 def _details(expect: Expect, found: Observed) -> list[str]:
-    wrong = [f"{place}: {what}" for place, what in _unlike(expect.facts, found.problem)]
-    wrong += [f"result{place}: {what}" for place, what in _unlike(expect.result, found.result or {})]
+    wrong = [f"{place}: {what}" for place, what in _differences_in(expect.facts, found.problem)]
+    wrong += [f"result{place}: {what}" for place, what in _differences_in(expect.result, found.result or {})]
     wrong += [f"the question does not show {text!r}" for text in expect.shows if text not in found.text]
     if expect.replayed is not None and expect.replayed != found.replayed:
         wrong.append(f"expected {'a replay' if expect.replayed else 'no replay'}")
     return wrong
 
 
-def _unlike(wanted: Any, found: Any, place: str = "") -> list[tuple[str, str]]:
-    """Where a value lacks what is wanted of it; objects may hold more."""
+def _differences_in(wanted: Any, found: Any, place: str = "") -> list[tuple[str, str]]:
+    """Return where a value lacks something expected; objects may contain more."""
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):
-        return [wrong for key in wanted for wrong in _unlike(wanted[key], found.get(key), f"{place}/{key}")]
+        return [wrong for key in wanted for wrong in _differences_in(wanted[key], found.get(key), f"{place}/{key}")]
     return [] if wanted == found else [(place, f"expected {wanted!r}, got {found!r}")]
 
 
-def _wanted(expect: Expect) -> str:
+def _format_expected(expect: Expect) -> str:
     if expect.error or expect.refusal:
         return f"refusal {expect.refusal}" if expect.refusal else f"the tool's error {expect.error}"
     return f"an approval that is {expect.approval}" if expect.approval else "pause" if expect.pause else "answer"
 
 
-def _shown(found: Observed) -> str:
+def _format_observed(found: Observed) -> str:
     detail = found.problem.get("detail", "")
     code = f" {found.code}" if found.code else ""
     return f"{found.kind}{code}" + (f" ({detail})" if detail else f" {found.result!r}" if found.error else "")

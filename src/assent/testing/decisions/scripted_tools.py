@@ -1,4 +1,4 @@
-"""What do the tools of a case do, and what did they do?"""
+"""Tools that follow a script and log their effects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assent.testing.decisions.model import Script
 
 
 class Scripted:
-    """Tools that follow a script, one line a call and the last one ever after, and keep a log of their effects."""
+    """Tools that follow a script, one line per call and then the last line again, and log their effects."""
 
     def __init__(self, scripts: Mapping[str, tuple[Script, ...]]) -> None:
         self._lines: dict[str, list[Script]] = {}
@@ -25,11 +25,11 @@ class Scripted:
         self._lines.update({tool: list(lines) for tool, lines in scripts.items()})
 
     def soon(self, tool: str, script: Script) -> None:
-        """The next call of a tool does this, whatever its script says."""
+        """Make the next call of a tool do this instead of its script."""
         self._soon[tool] = script
 
     def speaks_text(self, tool: str) -> bool:
-        """Whether a tool answers in text alone."""
+        """Whether a tool answers in text only."""
         return any(line.text is not None for line in self._lines.get(tool, ()))
 
     async def entered(self) -> None:
@@ -37,25 +37,25 @@ class Scripted:
         await self._entered.get()
 
     def release(self) -> None:
-        """Let go whatever hangs."""
+        """Release all hanging calls."""
         self._gate.set()
 
     async def respond(self, tool: str, *, effect: bool = True) -> Any:
-        """The next line: a result, the structured part of one, or an exception to raise."""
+        """Return the next line: a result, its structured part, or an exception to raise."""
         if effect:
             self.effects.append(tool)
         line = self._soon.pop(tool, None) or self._next(tool)
         if line.does == "hangs":
             self._entered.put_nowait(tool)
             await self._gate.wait()
-        return _said(line)
+        return _result_of(line)
 
     def _next(self, tool: str) -> Script:
         lines = self._lines.get(tool) or [Script()]
         return lines.pop(0) if len(lines) > 1 else lines[0]
 
 
-def _said(line: Script) -> Any:
+def _result_of(line: Script) -> Any:
     match line.does:
         case "lost":
             return OutcomeUnknown("the connection broke")

@@ -1,1 +1,1 @@
-"""What does a governed server look like from outside?"""
+"""Demo of a governed server."""

@@ -1,4 +1,4 @@
-"""The lines that the demo prints for another terminal. Each of them is run by a test."""
+"""Next steps that the demo prints; a test runs each of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def next_steps(command: str, url: str, folder: Path, approval: str) -> str:
-    """Lines for another terminal, and the entry for a desktop client."""
+    """Return the commands for another terminal, and the entry for a desktop client."""
     assent, where = shlex.quote(command), f"-c {shlex.quote(str(folder / 'assent.yaml'))}"
     deletion = {"name": "delete_files", "arguments": {"folder": "drafts"}}
     return "\n".join(
@@ -28,7 +28,7 @@ def next_steps(command: str, url: str, folder: Path, approval: str) -> str:
             "\n3. See the attack in the tool that is withheld. If you accepted it, it would be listed again:",
             f"   {assent} pin --check {where}",
             f"   {assent} pin --write {where}",
-            "\n4. See what was written down, sign it, and see that nobody has altered it:",
+            "\n4. Read the audit log, sign it, and check that it is unaltered:",
             f"   {assent} audit tail {where}",
             f"   {assent} audit anchor {where}",
             f"   {assent} audit verify {where}",
@@ -39,7 +39,7 @@ def next_steps(command: str, url: str, folder: Path, approval: str) -> str:
 
 
 def _client(command: str, folder: Path) -> dict[str, Any]:
-    """Whole paths: a client starts servers from a folder of its own."""
+    """Return absolute paths, because a client starts servers from its own folder."""
     settings = str((folder / "client.yaml").resolve())
     arguments = ["wrap", "-c", settings, "--", sys.executable, "-m", "assent.testing.demo.upstream"]
     return {"mcpServers": {"demo": {"command": command, "args": arguments}}}

@@ -1,4 +1,4 @@
-"""The demo's story: what an agent meets at a governed server, printed as it happens."""
+"""Story of the demo: an agent uses a governed server, printed as it happens."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Say = Callable[[str], None]
 
 
 class Story:
-    """One agent's morning. `pending` is the approval it leaves for you."""
+    """One agent's session. `pending` is the approval that it leaves for you."""
 
     def __init__(self, url: str, office: Office, reload: Callable[[], Awaitable[None]], say: Say) -> None:
         self._url, self._office, self._reload, self._say = url, office, reload, say
@@ -45,7 +45,7 @@ class Story:
     async def _price(self, agent: Client) -> None:
         self._step("It orders two prints. That moves money, so the price is asked for first and a person must agree:")
         done = await agent.call_tool("place_order", {"item": "print", "quantity": 2}, meta=_keyed(uuid.uuid4().hex))
-        self._say(f"   The person says yes, and the order is placed: {_shown(done)}.")
+        self._say(f"   The person says yes, and the order is placed: {_format_result(done)}.")
 
     async def _answer(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         for line in params.message.splitlines():
@@ -57,7 +57,7 @@ class Story:
         refused = await agent.call_tool("delete_files", {"folder": "drafts"})
         self._say(f"   Refused ({_problem(refused)['code']}): {_problem(refused)['remedy']}")
         preview = await agent.call_tool("delete_files", {"folder": "drafts", "dryRun": True})
-        self._say(f"   So it rehearses, and nothing is deleted: {_shown(preview)}.")
+        self._say(f"   So it rehearses, and nothing is deleted: {_format_result(preview)}.")
         waiting = await agent.call_tool("delete_files", {"folder": "drafts"})
         self.pending = str(_problem(waiting).get("approval", ""))
         self._say(f"   Now it calls in earnest, and the call waits for an approver ({_problem(waiting)['code']}).")
@@ -69,11 +69,11 @@ class Story:
         again = await agent.call_tool("send_mail", mail, meta=_keyed(key))
         replayed = bool((again.meta or {}).get("dev.assent/replayed"))
         sent = sum(1 for one in self._office.happened if one.startswith("mailed"))
-        self._say(f"   It calls again with the same key: {_shown(again)}, replayed: {str(replayed).lower()}.")
+        self._say(f"   It calls again with the same key: {_format_result(again)}, replayed: {str(replayed).lower()}.")
         self._say(f"   Mails that really went out, by the upstream's own book: {sent}.")
 
     async def _hang_up(self, key: str, arguments: dict[str, Any]) -> None:
-        """Post the call and leave as soon as the upstream has done its part."""
+        """Send the call and disconnect as soon as the upstream has acted."""
         params = {"name": "send_mail", "arguments": arguments, "_meta": {KEY: key}}
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
         address = urlsplit(self._url)
@@ -88,12 +88,12 @@ class Story:
         writer.transport.abort()
 
     async def _change(self, agent: Client) -> None:
-        self._step("The server's author changes what `track_parcel` says of itself.")
+        self._step("The server's author changes the description of `track_parcel`.")
         self._office.change_parcel_tool()
         await self._reload()
         names = [tool.name for tool in (await agent.list_tools()).tools]
         gone = (
-            "is withheld until somebody accepts the new definition"
+            "is withheld until a person accepts the new definition"
             if "track_parcel" not in names
             else "is still listed"
         )
@@ -113,5 +113,5 @@ def _problem(result: types.CallToolResult) -> dict[str, Any]:
     return dict(problem_in(result.model_dump(by_alias=True)))
 
 
-def _shown(result: types.CallToolResult) -> str:
+def _format_result(result: types.CallToolResult) -> str:
     return json.dumps(result.structured_content, ensure_ascii=False)
