@@ -24,6 +24,9 @@ POLL = 0.5
 _WORDS: dict[Verdict, str] = {"approve": "approve", "decline": "deny", "reopen": "reopen"}
 
 
+_AT_A_TERMINAL = "A person must run this in their own terminal; `--help` says what a script of theirs needs."
+
+
 @click.group()
 def approvals() -> None:
     """See and decide what waits for a person."""
@@ -67,7 +70,7 @@ def show(approval_id: str, config: Path | None) -> None:
 @config_option
 def approve(approval_id: str, yes: bool, config: Path | None) -> None:
     """Say yes, once, to exactly what `show` prints. Without a terminal this needs --yes and the whole ID."""
-    asking = to_be_asked(yes)
+    asking = to_be_asked(yes, _AT_A_TERMINAL)
     _decide(approval_id, "approve", asking, config, whole=not asking)
 
 
@@ -86,7 +89,7 @@ def deny(approval_id: str, yes: bool, config: Path | None) -> None:
 @config_option
 def reopen(approval_id: str, yes: bool, config: Path | None) -> None:
     """Take back a no: the call waits for a decision again, until the question expires. Approves nothing."""
-    asking = to_be_asked(yes)
+    asking = to_be_asked(yes, _AT_A_TERMINAL)
     _decide(approval_id, "reopen", asking, config, whole=not asking)
 
 

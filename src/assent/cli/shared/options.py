@@ -55,10 +55,10 @@ def _replace(file: Path, data: bytes) -> None:
         beside.unlink(missing_ok=True)
 
 
-def to_be_asked(yes: bool) -> bool:
+def to_be_asked(yes: bool, remedy: str = "In a script, add --yes.") -> bool:
     """Whether a person is asked before what cannot be taken back; where no terminal is, --yes must be given."""
     if not yes and not sys.stdin.isatty():
-        raise click.UsageError("There is no terminal to ask at; add --yes.")
+        raise click.UsageError(f"There is no terminal to ask at, so nothing was done. {remedy}")
     return not yes
 
 
