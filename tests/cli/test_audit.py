@@ -182,7 +182,8 @@ def test_what_is_erased_is_nowhere_and_every_proof_holds(config: Path, tmp_path:
 def test_without_a_terminal_what_cannot_be_taken_back_needs_a_yes(config: Path, command: tuple[str, ...]) -> None:
     before = run(config, "export").stdout
     ended = run(config, *command)
-    assert (ended.output, str(ended.exception)) == ("", "There is no terminal for the confirmation; add --yes.")
+    sentence = "There is no terminal for the confirmation, so nothing was done. In a script, add --yes."
+    assert (ended.output, str(ended.exception)) == ("", sentence)
     assert run(config, "export").stdout == before
 
 

@@ -25,7 +25,13 @@ from support.problems import problem
 CHROMIUM = shutil.which("chromium")
 AXE = Path(__file__).parents[2] / ".cache" / "idp" / "node_modules" / "axe-core" / "axe.min.js"
 PICTURES = os.environ.get("ASSENT_SCREENSHOTS")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 CHECK = """async () => (await axe.run()).violations
     .filter((one) => ["serious", "critical"].includes(one.impact))
     .map((one) => one.id + ": " + one.nodes.map((node) => node.html.slice(0, 160)).join(" | "))"""

@@ -24,6 +24,9 @@ POLL = 0.5
 _WORDS: dict[Verdict, str] = {"approve": "approve", "decline": "deny", "reopen": "reopen"}
 
 
+_AT_A_TERMINAL = "A person must run this in their own terminal; `--help` says what a script of theirs needs."
+
+
 @click.group()
 def approvals() -> None:
     """List and decide the calls that wait for a person.
@@ -79,7 +82,7 @@ def approve(approval_id: str, yes: bool, config: Path | None) -> None:
 
     Example: assent approvals approve 01J9
     """
-    asking = to_be_asked(yes)
+    asking = to_be_asked(yes, _AT_A_TERMINAL)
     _decide(approval_id, "approve", asking, config, whole=not asking)
 
 
@@ -104,7 +107,7 @@ def reopen(approval_id: str, yes: bool, config: Path | None) -> None:
 
     Example: assent approvals reopen 01J9
     """
-    asking = to_be_asked(yes)
+    asking = to_be_asked(yes, _AT_A_TERMINAL)
     _decide(approval_id, "reopen", asking, config, whole=not asking)
 
 

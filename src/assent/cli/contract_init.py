@@ -117,7 +117,8 @@ def draft(definition: Mapping[str, Any], known: Mapping[str, Any] | None = None)
         fields["overwrites"] = True
     if risk is not DEFAULT_RISK[tier]:
         fields["risk"] = risk.value
-    fields["open_world"] = inference.open_world if claims.open_world is None else claims.open_world
+    if inference.open_world or claims.open_world is not None:  # a guess that it stays inside is laxer than no word
+        fields["open_world"] = inference.open_world if claims.open_world is None else claims.open_world
     contradicts = claims.read_only is not None and claims.read_only != inference.read_only
     doubtful = inference.confidence < CONFIDENT or contradicts or risk is Risk.FORBIDDEN
     reasons = [_guess(inference)]

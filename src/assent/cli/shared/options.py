@@ -28,10 +28,10 @@ def config_option(command: Command) -> Command:
     )(command)
 
 
-def to_be_asked(yes: bool) -> bool:
+def to_be_asked(yes: bool, remedy: str = "In a script, add --yes.") -> bool:
     """Whether to ask for confirmation before an irreversible step; without a terminal, --yes is required."""
     if not yes and not sys.stdin.isatty():
-        raise click.UsageError("There is no terminal for the confirmation; add --yes.")
+        raise click.UsageError(f"There is no terminal for the confirmation, so nothing was done. {remedy}")
     return not yes
 
 
