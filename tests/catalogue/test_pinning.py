@@ -140,7 +140,7 @@ def test_what_is_not_accepted_is_named_as_withheld(folder: Path) -> None:
 def test_a_lock_file_that_no_configuration_uses_is_said_to_protect_nothing(folder: Path) -> None:
     (folder / "tools.json").write_text(json.dumps([{"name": "a"}]))
     result = run("pin", "tools.json", "--write", "--yes")
-    assert "no gateway withholds a tool by it" in result.stderr
+    assert "no gateway withholds a tool because of it" in result.stderr
     configure(folder, "Lists notes.")
     assert "no gateway withholds" in run("pin", "--write", "--yes", "--lock", "other.lock").stderr
 

@@ -419,7 +419,7 @@ def test_growth_since_a_checkpoint_is_proved_as_a_witness_takes_it(config: Path,
     verify_consistency(old.size, new.size, old.root, new.root, [b64decode(one) for one in hashes])
     kept.write_text("nothing of the kind")
     assert "This checkpoint cannot be used for a proof" in run(config, "prove", "--since", str(kept)).output
-    assert "Name the entry" in str(run(config, "prove").exception)
+    assert "Give the index of an entry" in str(run(config, "prove").exception)
 
 
 def test_a_key_that_is_none_is_refused_before_anything_is_read(config: Path) -> None:

@@ -57,7 +57,7 @@ def test_a_configuration_is_not_taken_for_a_server_without_tools(tmp_path: Path)
     result = CliRunner().invoke(contract, ["init", str(config)])
     assert "a configuration is not a server" in str(result.exception)
     result = CliRunner().invoke(contract, ["init", "-c", str(config)])
-    assert result.exit_code == 2 and "it goes with --from-log" in result.output
+    assert result.exit_code == 2 and "use it with --from-log" in result.output
 
 
 def test_the_tools_of_a_server_are_asked_for(tmp_path: Path) -> None:

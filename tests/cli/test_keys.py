@@ -101,7 +101,7 @@ def test_what_means_several_keys_revokes_none(config: Path) -> None:
         run(config, "create", "ci", "--kind", "agent")
     refused = run(config, "revoke", "ci")
     assert refused.exit_code == 2
-    assert "2 keys are meant" in refused.stderr
+    assert "2 keys match" in refused.stderr
     assert run(config, "revoke", "").exit_code == 1
     assert len(listed(config)) == 2
 
@@ -125,7 +125,7 @@ def test_keys_in_memory_are_no_keys(tmp_path: Path) -> None:
     file.write_text("store: memory://\n")
     refused = run(file, "create", "ci", "--kind", "agent")
     assert refused.exit_code != 0
-    assert "gone with this command" in str(refused.exception)
+    assert "a memory store loses its keys" in str(refused.exception)
 
 
 def test_a_role_that_means_nothing_is_refused_with_those_there_are(config: Path) -> None:

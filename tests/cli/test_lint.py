@@ -219,7 +219,7 @@ async def test_a_url_that_does_not_answer_is_an_error() -> None:
         await listed_at("http://127.0.0.1:9/mcp")
 
 
-@pytest.mark.parametrize(("status", "remedy"), [(401, "give them with --header"), (404, "often that ends in /mcp")])
+@pytest.mark.parametrize(("status", "remedy"), [(401, "give them with --header"), (404, "it often ends in /mcp")])
 async def test_a_url_that_refuses_is_named_with_its_status_and_what_to_do(status: int, remedy: str) -> None:
     from assent.probe.list_tools import NotListedError, listed_at
 

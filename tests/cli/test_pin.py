@@ -166,7 +166,7 @@ def test_a_tool_is_named_only_where_something_is_accepted(lock: Path) -> None:
     tools = write_tools(lock.parent / "tools.json", {"name": "a"})
     run(tools, "--write")
     result = run(tools, "--check", "--tool", "a")
-    assert result.exit_code == 2 and "it goes with --write" in result.output
+    assert result.exit_code == 2 and "needs --write" in result.output
 
 
 @pytest.mark.parametrize(

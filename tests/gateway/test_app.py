@@ -145,7 +145,7 @@ async def test_who_comes_through_a_proxy_on_this_machine_is_not_anonymous(header
 
 
 def test_a_policy_that_would_not_be_enforced_is_refused() -> None:
-    with pytest.raises(SettingsError, match="policies are not enforced"):
+    with pytest.raises(SettingsError, match="does not enforce policies"):
         parse_settings("policies: [policies/*.cedar]")
 
 

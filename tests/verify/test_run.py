@@ -417,7 +417,7 @@ async def test_a_read_that_no_longer_answers_does_not_hide_the_others() -> None:
     state: list[int] = []
     answers = iter([{}, {}, {}, {}])
     server = Server(
-        get_a=({"side_effect": "read"}, lambda given: next(answers, None) or SilentError("nothing came")),
+        get_a=({"side_effect": "read"}, lambda given: next(answers, None) or SilentError("no answer came")),
         get_b=({"side_effect": "read"}, lambda given: {"b": len(state)}),
         get_item=({"side_effect": "read"}, lambda given: state.append(1) or {}),
     )
@@ -467,7 +467,9 @@ async def test_a_secret_that_no_answer_holds_is_told(answer: dict[str, Any], not
 
 
 async def test_a_server_that_is_silenced_while_it_is_first_looked_at_has_one_tool_to_blame() -> None:
-    server = Server(get_hang=({"side_effect": "read"}, lambda given: SilentError("nothing came")), get_other=lists({}))
+    server = Server(
+        get_hang=({"side_effect": "read"}, lambda given: SilentError("no answer came")), get_other=lists({})
+    )
     server.responsive = False
     verdict = await server.verdict(schema=NOTHING)
     assert [(one.tool, one.happened) for one in verdict.broken] == [

@@ -79,7 +79,7 @@ def wrapping(config: Path | None, command: tuple[str, ...], start_within: int) -
     server = UpstreamSettings(command=command, env=dict(os.environ), timeout=start_within)
     stdio = settings.auth.stdio or ConfiguredCaller(kind="agent", scopes=("*",))
     known = _configured_as(command, settings)
-    # A lock file that is not configured but lies beside the configuration belongs to its upstreams.
+    # A lock file that is not configured but is beside the configuration belongs to its upstreams.
     pinned = known is not None or "pins" in settings.model_fields_set
     return settings.model_copy(
         update={

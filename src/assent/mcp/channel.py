@@ -1,4 +1,4 @@
-"""Channels back to a client while its request is under way."""
+"""Channels back to a client while its request runs."""
 
 from typing import Any, Protocol
 
