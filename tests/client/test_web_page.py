@@ -163,8 +163,8 @@ async def test_a_yes_can_hold_for_a_while_within_bounds() -> None:
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"argument-0": "any", "argument-1": "any"}, "by name alone"),
-        ({"argument-1": "most", "argument-1-most": "1"}, "not less than"),
+        ({"argument-0": "any", "argument-1": "any"}, "name alone cannot"),
+        ({"argument-1": "most", "argument-1-most": "1"}, "at least the value"),
         ({"argument-1": "most", "argument-1-most": "nan"}, "must be a number"),
         ({"argument-0": "most", "argument-0-most": "5"}, "constraints offered"),
         ({"seconds": "99999999"}, "times offered"),

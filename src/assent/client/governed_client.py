@@ -43,10 +43,11 @@ MakeClient = Callable[..., AbstractAsyncContextManager[ConnectedClient]]
 class GovernedClient:
     """An MCP client that asks before it acts.
 
-    `server` is whatever `mcp.Client` takes, or a client or server of FastMCP; or `connect` makes the official client,
-    given `elicitation_callback` and `message_handler`, and is called again after a broken connection. `asker` reaches
-    the person; without one, what needs a person is refused. Everything else is in `Conduct`, whose fields are keywords
-    here.
+    `server` is anything that `mcp.Client` accepts, or a FastMCP client or server. Or `connect` makes the official
+    client; it
+    gets `elicitation_callback` and `message_handler`, and is called again after a broken connection. `asker` asks the
+    person;
+    without one, calls that need a person are refused. All other keywords are the fields of `ClientOptions`.
     """
 
     def __init__(

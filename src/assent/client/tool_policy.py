@@ -45,8 +45,9 @@ class ToolPolicy:
 def needs_confirmation(tool: types.Tool | Mapping[str, Any], *, trusted: bool = True) -> bool:
     """Whether a person must be asked before this tool is called.
 
-    The tier is read from `_meta`, from the hints where there is none, and inferred where there is nothing. With
-    `trusted=False` what the definition says of itself can only raise the guard.
+    The tier comes from `_meta`, else from the hints, else from inference. With `trusted=False` the definition can only
+    make
+    the policy stricter.
     """
     return policy_of(tool, trusted=trusted).asks
 
@@ -114,10 +115,11 @@ def _policy_from_inference(inference: Inference, open_world: bool, idempotent: b
 
 
 def _tier_from_hints(claims: Claims, inference: Inference) -> Tier | None:
-    """The tier that hints amount to: seed 000's table read backwards; None where they say nothing of effects.
+    """Return the tier that the hints describe, or None if they say nothing about effects.
 
-    A mutation that says it is not destructive but reaches outside spends where repeating is said to be safe, and
-    shares otherwise. One that does not say whether it reaches outside is what a confident inference says, or a write.
+    A mutation that is not destructive but reaches outside is a spend if it is idempotent, else a share. If
+    openWorldHint is
+    absent, a confident inference decides, else it is a write.
     """
     if claims.destructive:
         return Tier.DESTRUCTIVE

@@ -59,12 +59,14 @@ E = TypeVar("E", bound=_Edge)
 
 
 class Governance(ABC, Generic[E]):
-    """Governs one server in its own process, whichever framework has its functions.
+    """Governs one server in its own process; subclasses connect a framework.
 
-    `without_contract` says what becomes of a function without a contract: `error` (the default) stops the start,
-    `infer` serves it under a contract inferred from its definition and annotations, `withhold` does not serve it.
-    `stdio` is who the process that spawned the server is; `anonymous` is who an unauthenticated caller over HTTP is,
-    accepted from a loopback address only and never implied; `principal` decides for itself who calls.
+    `without_contract` decides about a function without a contract: `error` (default) stops the start, `infer` serves it
+    under a contract inferred from its definition and annotations, `withhold` does not serve it. `stdio` is the
+    principal of
+    the process that started the server. `anonymous` is the principal of an unauthenticated HTTP caller, accepted only
+    from a
+    loopback address and never by default. `principal` is a function that decides who calls.
     """
 
     def __init__(

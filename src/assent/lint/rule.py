@@ -28,11 +28,12 @@ class RawFinding:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One thing that can be wrong. It looks at each tool, or at a whole target, or at both.
+    """One thing that can be wrong. A rule checks each tool, a whole target, or both.
 
-    `flags` and `passes` are examples that are run as tests. A rule with `profiles` is asked only under one of them.
-    `mend` gives, for a tool and the place of a finding, the changes that put it right without anybody being asked: they
-    leave the tool at least as guarded as it was, or say what its definition confidently says too.
+    `flags` and `passes` are examples that run as tests. A rule with `profiles` runs only under one of them. `mend`
+    returns
+    the safe edits for a finding: the tool stays at least as guarded, or the edit repeats what the definition clearly
+    says.
     """
 
     name: str

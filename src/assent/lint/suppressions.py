@@ -1,7 +1,7 @@
-"""Which findings has somebody decided to live with, and why?
+"""Suppressions of findings, each with a rule and a reason.
 
-A suppression names its rule and its reason. It stands in a comment of a contract file, inside the block of the tool it
-is about (`# assent: allow risk-lowered because the mailbox is the caller's own`), or in a file of its own.
+A suppression is a comment in a contract file, inside the block of its tool (`# assent: allow risk-lowered because the
+mailbox is the caller's own`), or an entry in a file of suppressions.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def in_comments(text: str, document: YamlDocument, known: Collection[str]) -> li
 
 
 def _owner(number: int, lines: list[str], starts: list[tuple[int, Any]]) -> str | None:
-    """The tool a comment belongs to: the one below, where it stands on lines of its own above it, or the one around.
+    """Return the tool of a comment: the next tool if the comment is directly above it, else the tool around it.
 
-    One that is indented no deeper than the names of tools is about the next one, and about none where there is none.
+    A comment that is indented no deeper than tool names belongs to the next tool, or to none if there is no next tool.
     """
     around = [tool for line, tool in starts if line <= number]
     depth = _indent(lines[starts[0][0] - 1]) if starts else 0

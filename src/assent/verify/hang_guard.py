@@ -1,7 +1,7 @@
-"""What is done about a tool that never answers and holds the program that called it?
+"""Guard against a tool that never answers and blocks this program.
 
-A server that runs inside this program can hold its loop, or a thread that the loop waits for when it ends. Nothing but
-the end of the program helps then; a server that is a process or an address of its own cannot do that.
+A server inside this program can block its loop, or a thread that the loop waits for at its end. Only ending the program
+helps then. A server in another process or at a URL cannot block it.
 """
 
 from __future__ import annotations

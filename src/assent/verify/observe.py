@@ -112,11 +112,13 @@ class ToolSession(Protocol):
 
 
 class StateSnapshot:
-    """Everything that shows the state: observers from outside, and read tools that need no arguments.
+    """Everything that shows the state: outside observers, and read tools without required arguments.
 
-    A read tool may itself be the one that lies, so what is seen from outside is looked at directly before and after a
-    call, and a change that reads show counts only if it does not go on when nothing but reads is called. A read that
-    fails shows nothing, unless it failed from the start and no longer does.
+    A read tool may be the one that lies. So the outside state is compared directly before and after a call, and a
+    change
+    that reads show counts only if it stops when only reads are called. A read that fails shows nothing, unless it
+    failed
+    from the start and no longer does.
     """
 
     def __init__(
