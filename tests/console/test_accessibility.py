@@ -1,6 +1,6 @@
 """Every page in a real browser: no serious accessibility fault, no script error, light and dark pictures.
 
-`ASSENT_SCREENSHOTS=docs/images/console python -m pytest tests/console/test_accessibility.py` writes the pictures of the docs.
+Set ASSENT_SCREENSHOTS=docs/images/console to write the pictures of the docs.
 """
 
 from __future__ import annotations

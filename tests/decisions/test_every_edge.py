@@ -40,7 +40,8 @@ async def test_a_server_of_fastmcp_decides_as_written(case: Case) -> None:
 def test_every_refusal_that_a_call_or_an_approval_can_meet_is_written_down() -> None:
     written = {case.expect.refusal for case in CASES if case.expect.refusal}
     written |= {"confirm.confirmation_required" for case in CASES if case.expect.pause}
-    beside = {"validate.task_unsupported"}  # a gateway refuses tasks before a call is governed
+    # Tasks are refused before a call is governed; stop switches have tests of their own (test_stop_switches.py).
+    beside = {"validate.task_unsupported", "authorize.stopped"}
     assert written == {code for code in CATALOGUE if not code.startswith("settle.")} - beside
 
 

@@ -82,7 +82,7 @@ DELETE = {"delete": {"side_effect": "destructive", "permissions": ["data:delete"
 async def test_every_stage_says_in_order_what_it_found() -> None:
     told = await explain(Request("delete", {"id": 7}, AGENT, can_ask=True), World(DELETE).ports)
     assert [note.stage for note in told.stages] == list(STAGES)
-    assert [note.verdict for note in told.stages] == ["pass"] * 7 + ["stop"] + ["not reached"] * 3
+    assert [note.verdict for note in told.stages] == ["pass"] * 8 + ["stop"] + ["not reached"] * 2
     assert (told.outcome, told.code) == ("pause", "confirm.confirmation_required")
     said = {note.stage: note.reason for note in told.stages}
     assert said["authenticate"] == "agent agent of tenant local, live"
@@ -116,7 +116,7 @@ async def test_when_observing_each_stage_says_what_would_stop() -> None:
     )
     told = await explain(Request("buy", {}, AGENT), world.ports)
     assert told.outcome == "answer"
-    assert told.would == ("recall.key_required", "confirm.confirmation_required", "step_up.required")
+    assert told.would == ("recall.key_required", "step_up.required", "confirm.confirmation_required")
     stopping = {note.stage for note in told.stages if note.verdict == "would stop"}
     assert stopping == {"recall", "confirm", "step_up"}
 

@@ -133,8 +133,6 @@ class DefaultIdempotency(Section):
     """Idempotency settings of contracts that set none."""
 
     retention: Duration = 30 * 86400
-    in_flight_status: Literal[409, 425] = 409
-    mismatch_status: Literal[409, 422] = 422
 
 
 class Defaults(Section):

@@ -28,8 +28,8 @@ STAGES = (
     "recall",
     "guard",
     "rehearse",
-    "confirm",
     "step_up",
+    "confirm",
     "claim",
     "execute",
 )

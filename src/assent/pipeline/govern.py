@@ -40,8 +40,8 @@ async def run_stages(request: Request, ports: Ports, trace: CallTrace) -> Answer
     rehearsal = await rehearse(call, missing, ports, trace)
     if rehearsal.answer:
         return rehearsal.answer
+    step_up(call, ports, trace)  # before confirm: no person is asked about a call that cannot run
     approval = await confirm(call, rehearsal, ports, trace)
-    step_up(call, ports, trace)
     if call.is_read and approval is None:
         return await _commit(call, None, rehearsal.price, ports, trace)
     trace.handed_over = True
