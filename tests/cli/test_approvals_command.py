@@ -150,7 +150,7 @@ def test_a_key_and_the_command_line_of_one_person_are_one_voice(folder: Path) ->
     asyncio.run(with_the_key())
     result = run("approve", name, "--yes")
     assert result.exit_code == 1
-    assert f"{me} has said approve: a person decides once" in result.stderr
+    assert f"{me} already decided (approve): a person decides once" in result.stderr
     assert state(folder, name) is ApprovalState.PENDING
 
 

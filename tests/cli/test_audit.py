@@ -424,7 +424,7 @@ def test_growth_since_a_checkpoint_is_proved_as_a_witness_takes_it(config: Path,
 
 def test_a_key_that_is_none_is_refused_before_anything_is_read(config: Path) -> None:
     result = run(config, "verify", "--key", "nonsense")
-    assert "--key nonsense: a public key is written name+id+base64" in str(result.exception)
+    assert "--key nonsense: write a public key as name+id+base64" in str(result.exception)
 
 
 def test_a_directory_of_kept_checkpoints_counts_too(config: Path, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def test_a_check_finds_a_store_that_cannot_be_used(tmp_path: Path) -> None:
     foreign = checked(tmp_path, store="sqlite:///other.db")
     assert isinstance(foreign.exception, StoreError) and "belongs to another program" in str(foreign.exception)
     unknown = checked(tmp_path, store="mysql://host/db")
-    assert isinstance(unknown.exception, SettingsError) and "under mysql://" in str(unknown.exception)
+    assert isinstance(unknown.exception, SettingsError) and "mysql:// is not a kind of store" in str(unknown.exception)
 
 
 def test_a_check_finds_keys_that_cannot_be_made_or_read(tmp_path: Path) -> None:

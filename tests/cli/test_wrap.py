@@ -161,7 +161,7 @@ async def test_a_request_without_an_id_goes_nowhere(tmp_path: Path) -> None:
     ("command", "code", "said"),
     [
         (("no-such-command-at-all",), 2, "the command 'no-such-command-at-all' was not found; install it"),
-        ((sys.executable, ODD, "brief"), 1, "the server cannot be used any more: it exited with code 3"),
+        ((sys.executable, ODD, "brief"), 1, "the server has failed: it exited with code 3"),
     ],
 )
 async def test_a_server_that_cannot_be_used_ends_the_wrap_with_a_reason(
@@ -185,7 +185,7 @@ async def test_a_server_that_never_answers_ends_the_wrap_with_a_reason(method: s
         code, words = await client.end()
     assert answer["id"] == 1
     assert "no response to initialize in 1 seconds" in answer["error"]["message"]
-    assert (code, "the server cannot be used any more: no response to initialize in 1 seconds" in words) == (1, True)
+    assert (code, "the server has failed: no response to initialize in 1 seconds" in words) == (1, True)
 
 
 async def test_a_duration_that_is_none_is_refused_before_anything_starts(tmp_path: Path) -> None:

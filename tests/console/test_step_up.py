@@ -60,7 +60,7 @@ async def test_a_fresh_sign_in_is_enough_and_an_old_one_is_led_to_authenticate_a
         asked = await person.send(f"/console/approvals/{approval}/approve")
         assert (asked.status_code, asked.headers["location"]) == (303, f"/console/approvals/{approval}/sign")
         page = (await person.get(f"/console/approvals/{approval}/sign")).text
-        assert "an authentication of the last 300 seconds" in page and "assent console" in page
+        assert "an authentication within the last 300 seconds" in page and "assent console" in page
         assert await state(app, approval) == "pending"
         await age(app, 10)
         await person.send(f"/console/approvals/{approval}/approve")

@@ -87,7 +87,7 @@ async def test_withheld_tools_say_why_to_operators_alone(tmp_path: Path) -> None
 async def test_a_tools_page_shows_contract_hints_and_hosts(tmp_path: Path) -> None:
     async with shop_gateway(tmp_path) as (url, gateway_app, _), signed_in(url, gateway_app.store) as person:
         page = unescape((await person.get("/console/tools/tool/delete_order")).text)
-        assert "approvers say yes" in page
+        assert "approvers approve" in page
         for text in ("What hosts do with it", "Claude", "Hints by profile", "openai", "Side effect"):
             assert text in page
         assert (await person.get("/console/tools/tool/nothing")).status_code == 404

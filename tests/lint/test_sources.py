@@ -138,7 +138,7 @@ def test_a_configuration_brings_its_contracts_and_its_literal_keys(tmp_path: Pat
         ('contracts: "contracts/*.yaml"', "contracts: it is a list of files or patterns"),
         ("contracts: [5]", "contracts: it is a list of files or patterns"),
         ("contracts: [contracts/absent.yaml]", "contracts/absent.yaml: no file of this name"),
-        ('contracts: ["**foo"]', "no contract file to match this pattern"),
+        ('contracts: ["**foo"]', "no contract file matches this pattern"),
         ('contracts: [""]', "not a file"),
         ('contracts: ["."]', "not a file"),
         ('contracts: ["/"]', "/: not a file"),

@@ -113,7 +113,7 @@ def revoke(start: str, config: Path | None) -> None:
 
     revoked = with_ports(config, revoking)
     if revoked is None:
-        click.echo("No key in the store that is still good begins so, or has this name.", err=True)
+        click.echo("No active key in the store has this start or this name.", err=True)
         raise click.exceptions.Exit(1)
     click.echo(f"{revoked.start} ({visible(revoked.principal.id)}) is revoked.")
 

@@ -43,7 +43,7 @@ async def test_operators_read_why_a_tool_is_withheld(tmp_path: Path) -> None:
         assert "contract" in withheld["list_orders"]
     async with scene(tmp_path) as there:
         withheld = {one["name"]: one["reason"] for one in (await there.get("/api/tools", "root")).json["withheld"]}
-        assert "forbidden for AI" in withheld["read_private_key"]
+        assert "forbidden for agents" in withheld["read_private_key"]
         assert (await there.get("/api/tools/place_order", "root")).json["upstream"] == "shop"
 
 

@@ -55,7 +55,7 @@ async def test_what_could_not_be_written_is_in_the_next_summary() -> None:
 
     failed_auth = FailedAuthCounter(note, Clock())
     failed_auth.count_failure("authenticate.invalid", {"client": None})
-    failed_auth._due()
+    failed_auth._on_timer()
     broken[0] = False
     failed_auth.count_failure("authenticate.invalid", {"client": None})
     failed_auth.write()

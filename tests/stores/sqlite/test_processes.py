@@ -1,6 +1,7 @@
 """Is one file safe with several processes?"""
 
 import asyncio
+import os
 import sqlite3
 import sys
 from contextlib import closing
@@ -12,6 +13,7 @@ from assent.stores import SqliteStore
 from assent.testing.world import World
 from support.store_suite.drafts import mark_of
 
+TESTS = Path(__file__).parents[2]
 CLAIMS = 40
 CLAIMANT = """
 import asyncio, sys
@@ -37,7 +39,8 @@ asyncio.run(claim_all(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])))
 async def test_processes_that_open_and_claim_at_once_share_one_log_and_no_claim(tmp_path: Path) -> None:
     path = tmp_path / "assent.db"
     arguments = [[sys.executable, "-c", CLAIMANT, str(path), f"process {number}", str(CLAIMS)] for number in range(4)]
-    running = [await asyncio.create_subprocess_exec(*each, stderr=asyncio.subprocess.PIPE) for each in arguments]
+    pipe, env = asyncio.subprocess.PIPE, {**os.environ, "PYTHONPATH": str(TESTS)}
+    running = [await asyncio.create_subprocess_exec(*each, stderr=pipe, env=env) for each in arguments]
     said = [(await process.communicate())[1] for process in running]
     assert [(text, process.returncode) for text, process in zip(said, running, strict=True)] == [(b"", 0)] * 4
     store = SqliteStore(path)
