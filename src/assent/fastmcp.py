@@ -1,4 +1,4 @@
-"""How does a server author put contracts on a server of FastMCP?"""
+"""Contracts for servers of FastMCP: `from assent.fastmcp import Assent`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do people and their programs ask the gateway beside calling tools?"""
+"""The HTTP API under `/api`, for people and their programs."""
 
 from assent.gateway.api.app import ApiApp
 

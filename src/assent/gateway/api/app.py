@@ -1,4 +1,4 @@
-"""How does a request to `/api/` find its operation, and what is said to one that does not?"""
+"""Routes requests to `/api/` and answers with problem details where no operation applies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was started, what is in doubt, and how did it end after all?"""
+"""Operations on claims: list, show, settle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does the table of operations read as an OpenAPI document, and as a table in the docs?"""
+"""Renders the table of operations as an OpenAPI document and as a docs table."""
 
 from __future__ import annotations
 

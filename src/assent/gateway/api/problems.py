@@ -1,4 +1,4 @@
-"""What is wrong with a request to `/api/` itself, said as RFC 9457 has it?"""
+"""Problems of requests to `/api/`, in the form of RFC 9457."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is one operation of the API: where it is, what it takes, what it gives?"""
+"""One operation of the API: its path, parameters, body and result."""
 
 from __future__ import annotations
 
