@@ -96,14 +96,15 @@ def _status(row: EntryView) -> tuple[int, str]:
 
 
 def _authentication(row: EntryView) -> dict[str, Any]:
+    failed = row.fact("event") in (None, "authentication.failed")
     event = {
         "category_uid": 3,
         "class_uid": 3002,
         "activity_id": 1,
         "activity_name": "Logon",
-        "status_id": 2,
-        "status": "Failure",
-        "user": {"name": "unknown", "type_id": 0, "type": "Unknown"},
+        "status_id": 2 if failed else 1,
+        "status": "Failure" if failed else "Success",
+        "user": {"name": "unknown", "type_id": 0, "type": "Unknown"} if failed else _user(row),
         "service": {"name": "assent"},
     }
     names = {"count": "count", "since": "start_time", "until": "end_time", "code": "status_detail"}

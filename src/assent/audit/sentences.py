@@ -107,12 +107,27 @@ def _around(outcome: Outcome, kind: str, facts: Mapping[str, Any], about: str) -
     return said[outcome] if outcome in said else _no_call(kind, facts)
 
 
+_AUTHENTICATION = {
+    "console.signed_in": "Signed in to the console",
+    "console.stepped_up": "Authenticated again in the console",
+    "passkey.added": "Added a passkey",
+    "passkey.removed": "Removed a passkey",
+}
+
+
+def _authentication(facts: Mapping[str, Any]) -> str:
+    event = str(facts.get("event"))
+    if event == "authentication.failed":
+        return f"Failed sign-ins: {facts.get('count', 1)}"
+    return _AUTHENTICATION.get(event, f"Authentication: {visible(event)}")
+
+
 def _no_call(kind: str, facts: Mapping[str, Any]) -> str:
     """What an entry says that is about no call."""
     words = {
         "key": "A signing key came into force",
         "redaction": f"Values of entry {facts.get('entry')} were erased",
-        "authentication": f"Failed sign-ins: {facts.get('count', 1)}",
+        "authentication": _authentication(facts),
         "definition": f"{_DEFINITIONS.get(str(facts.get('event')), 'Tool definitions changed at')} "
         f"{visible(str(facts.get('upstream', 'every upstream')))}",
     }
