@@ -125,7 +125,7 @@ async def _chosen(start: str, ports: Ports) -> KeyRecord | None:
     meant = named or [one for one in good if start and (one.start.startswith(start) or start.startswith(one.start))]
     if len(meant) > 1:
         many = ", ".join(one.start for one in meant[:5])
-        raise click.UsageError(f"{len(meant)} keys are meant by this: {many}. Write more of the one.")
+        raise click.UsageError(f"{len(meant)} keys match: {many}. Write more of the one you mean.")
     return meant[0] if meant else None
 
 
@@ -140,7 +140,9 @@ def _expiry(expires: str | None) -> float | None:
 
 def _with_lasting_store(config: Path | None) -> None:
     if find_settings(config).store.startswith("memory:"):
-        raise SettingsError(Fault("keys in memory are gone with this command", "Name a store that lasts", "store"))
+        raise SettingsError(
+            Fault("a memory store loses its keys when the command ends", "Use SQLite or PostgreSQL", "store")
+        )
 
 
 def _check_word(what: str, word: str) -> None:

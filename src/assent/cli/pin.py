@@ -78,7 +78,7 @@ def pin(
         raise click.UsageError("--check and --write exclude each other.", ctx)
     for given, option in ((only, "--tool"), (by, "--by"), (yes, "--yes")):
         if given and not write:
-            raise click.UsageError(f"{option} says how definitions are accepted: it goes with --write.", ctx)
+            raise click.UsageError(f"{option} needs --write: it says how definitions are accepted.", ctx)
     source = _source(ctx, target, headers, config)
     place = lock or source.place
     known = load_pins(place)
@@ -135,7 +135,7 @@ def _tell_withheld(source: Source, place: Path, changes: dict[str, list[PinChang
     """Say what a gateway withholds once this is written."""
     settings = source.settings
     if settings is None or settings.pins is None or Path(settings.pins).resolve() != place.resolve():
-        click.echo(f"No configuration that was read here uses {place}: no gateway withholds a tool by it.", err=True)
+        click.echo(f"No configuration here uses {place}: no gateway withholds a tool because of it.", err=True)
         return
     click.echo(
         f"From now on the gateway withholds every tool that is not in {place}, or not as it says there,"
