@@ -108,9 +108,9 @@ async def test_a_link_that_leads_where_it_says_gets_no_line(url: str) -> None:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "secret").mkdir()
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "link").symlink_to(tmp_path / "secret")
-    (tmp_path / "work" / "plain.txt").write_text("")
+    (tmp_path / "desk").mkdir()
+    (tmp_path / "desk" / "link").symlink_to(tmp_path / "secret")
+    (tmp_path / "desk" / "plain.txt").write_text("")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
     return tmp_path.resolve()
 
@@ -118,13 +118,13 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("path", "real"),
     [
-        ("{folder}/work/link/new.txt", "{folder}/secret/new.txt"),
+        ("{folder}/desk/link/new.txt", "{folder}/secret/new.txt"),
         ("link/new.txt", "{folder}/secret/new.txt"),
         ("link", "{folder}/secret"),
-        ("{folder}/work/../secret/key", "{folder}/secret/key"),
+        ("{folder}/desk/../secret/key", "{folder}/secret/key"),
         ("../secret/key", "{folder}/secret/key"),
-        ("file://{folder}/work/%6cink/new.txt", "{folder}/secret/new.txt"),
-        ("{folder}/work/plain.txt", None),
+        ("file://{folder}/desk/%6cink/new.txt", "{folder}/secret/new.txt"),
+        ("{folder}/desk/plain.txt", None),
         ("plain.txt", None),
         ("./plain.txt", None),
         ("read and/or write this", None),
@@ -134,7 +134,7 @@ def folder(tmp_path: Path) -> Path:
     ],
 )
 def test_a_path_is_shown_with_the_real_one_where_they_differ(folder: Path, path: str, real: str | None) -> None:
-    found = real_paths({"path": path.format(folder=folder)}, folder / "work")
+    found = real_paths({"path": path.format(folder=folder)}, folder / "desk")
     assert found == ([] if real is None else [("path", real.format(folder=folder))])
 
 
@@ -144,19 +144,19 @@ def test_of_more_paths_than_are_looked_at_it_is_said_that_they_were_not(folder: 
 
 
 async def test_a_link_behind_a_path_is_shown_to_the_person_and_a_changed_one_asks_anew(folder: Path) -> None:
-    environment = home(folder / "work", "mode: enforce\n")
+    environment = home(folder / "desk", "mode: enforce\n")
     arguments = [*ASSENT[1:], "wrap", "--", sys.executable, ODD]
-    server = StdioServerParameters(command=ASSENT[0], args=arguments, env=environment, cwd=str(folder / "work"))
+    server = StdioServerParameters(command=ASSENT[0], args=arguments, env=environment, cwd=str(folder / "desk"))
     person = Person(["cancel", "cancel"])
-    link = folder / "work" / "link"
+    link = folder / "desk" / "link"
     async with Client(server, elicitation_callback=person) as client:
         await client.call_tool("delete_thing", {"path": str(link / "new.txt")})
         link.unlink()
-        link.symlink_to(folder / "work")
+        link.symlink_to(folder / "desk")
         await client.call_tool("delete_thing", {"path": str(link / "new.txt")})
     first, second = person.asked
     assert f'Warning: path leads to "{folder}/secret/new.txt" on this machine.' in first.splitlines()
-    assert f'Warning: path leads to "{folder}/work/new.txt" on this machine.' in second.splitlines()
+    assert f'Warning: path leads to "{folder}/desk/new.txt" on this machine.' in second.splitlines()
 
 
 async def test_the_page_of_an_approval_holds_all_of_a_long_text(tmp_path: Path) -> None:
