@@ -8,12 +8,16 @@ import sys
 
 BENCHES = (
     ["bench.decide"],
+    ["bench.start"],
+    ["bench.policy"],
+    ["bench.guards"],
     ["bench.client"],
     ["bench.gateway", "--calls", "20000", "--rounds", "3"],
     ["bench.stores"],
     ["bench.replicas"],
     ["bench.lint"],
     ["bench.audit", "--entries", "200000"],
+    ["bench.replay"],
     ["bench.console"],
 )
 

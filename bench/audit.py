@@ -70,7 +70,7 @@ class Grown:
     async def append(self, many: int = PIECE, batch: int = BATCH) -> None:
         for done in range(0, many, batch):
             for _ in range(min(batch, many - done)):
-                self.store.note(entry(next(self._number)))
+                self.store.append(entry(next(self._number)))
             await self.store.flush()
 
     async def sign(self) -> None:

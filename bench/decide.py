@@ -76,13 +76,13 @@ async def measure(run: Callable[[], Awaitable[Any]]) -> float:
     return statistics.median(rounds)
 
 
-def decide(world: World, tool: str) -> None:
+async def decide(world: World, tool: str) -> None:
     request = Request(tool, ARGUMENTS, AGENT)
     journal = CallTrace()
     found = discover(request, AGENT, world.ports, journal)
     authorize(request, AGENT, found, journal)
     call = validate(request, AGENT, found, journal)
-    guard(call, world.ports, journal)
+    await guard(call, world.ports, journal)
     asked_by(call, ambiguous(found.contract, call.arguments))
     step_up(call, world.ports, journal)
 
@@ -93,7 +93,7 @@ async def main() -> int:
         world = World(CONTRACTS, guards=GUARDS)
 
         async def deciding(world: World = world, tool: str = tool) -> None:
-            decide(world, tool)
+            await decide(world, tool)
 
         async def whole(world: World = world, tool: str = tool) -> None:
             await govern(Request(tool, ARGUMENTS, AGENT), world.ports)

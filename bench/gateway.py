@@ -1,24 +1,30 @@
-"""What does a call through the gateway cost, beside a raw ASGI echo and FastMCP's proxy, in one run?
+"""The cost of a call through `assent serve`, beside a raw ASGI echo and FastMCP's proxy, in one run.
 
-`python -m bench.gateway [--calls N] [--rounds N]`. Each server has one core to itself; the load and the
-upstream share the other. Read the ratios, not the rates, and nothing into differences below one half.
+`python -m bench.gateway [--calls N] [--rounds N]`. The gateway is the real command with a configuration file. Each
+server has one core to itself; the load and the upstream share the other. Read the ratios, not the rates, and nothing
+into differences below one half.
 """
 
 import argparse
 import asyncio
 import importlib.util
 import os
+import re
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import orjson
+import yaml
 
 from bench.load import Measured, measure
-from bench.servers import KEY
+from bench.servers import TOOLS
 
+KEY = "assent_bench0000_a-key-of-the-bench-that-opens-nothing-else"
 _VERSION = "2026-07-28"
 _META = {
     "io.modelcontextprotocol/protocolVersion": _VERSION,
@@ -49,24 +55,66 @@ def post(method: str, params: dict[str, object], *headers: str) -> bytes:
 
 CALL = post("tools/call", {"name": "echo", "arguments": _ARGUMENTS}, "Mcp-Name: echo")
 LIST = post("tools/list", {})
+CONTRACTS = {
+    "echo": {"side_effect": "compute", "permissions": ["orders:write"]},
+    **{str(tool["name"]): {"side_effect": "read"} for tool in TOOLS},
+}
+GUARDS = [
+    {"rule": "allow_domains", "domains": ["example.com"]},
+    {"rule": "bounds", "fields": ["a"], "most": 50},
+    {"rule": "block_keywords", "keywords": ["password"]},
+]
 ECHOED = orjson.dumps(_ARGUMENTS)
 
 
 @contextmanager
-def server(name: str, *arguments: str, core: int) -> Iterator[tuple[int, int]]:
-    """A measured server on a core of its own; gives its process id and port."""
-    command = [sys.executable, "-m", "bench.servers", name, *arguments]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, {core})
-    )
+def process(*command: str, core: int, said: int) -> Iterator["subprocess.Popen[str]"]:
+    """A process on a core of its own, whose output `said` is read here."""
+    pipes = {("stdout", "stderr")[said - 1]: subprocess.PIPE}
+    started = subprocess.Popen(command, text=True, preexec_fn=lambda: os.sched_setaffinity(0, {core}), **pipes)
     try:
-        assert process.stdout is not None
-        yield process.pid, int(process.stdout.readline())
+        yield started
     finally:
-        process.terminate()
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
+        started.terminate()
+        started.communicate()
+
+
+@contextmanager
+def server(name: str, *arguments: str, core: int) -> Iterator[tuple[int, int]]:
+    """A server of `bench.servers`; gives its process id and port."""
+    with process(sys.executable, "-m", "bench.servers", name, *arguments, core=core, said=1) as running:
+        assert running.stdout is not None
+        yield running.pid, int(running.stdout.readline())
+
+
+@contextmanager
+def gateway(url: str, *, core: int) -> Iterator[tuple[int, int]]:
+    """`assent serve`: a key, scopes, schemas, three guards, intent and outcome durable in SQLite."""
+    with tempfile.TemporaryDirectory(prefix="assent-bench-") as name:
+        folder = Path(name)
+        (folder / "contracts.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
+        settings = {
+            "store": "sqlite:///assent.db",
+            "upstreams": {"echo": {"url": url}},
+            "contracts": ["contracts.yaml"],
+            "guards": GUARDS,
+            "auth": {"api_keys": [{"key": KEY, "name": "bench", "kind": "agent", "scopes": ["orders:*"]}]},
+            "secrets": {"directory": "keys"},
+        }
+        (folder / "assent.yaml").write_text(yaml.safe_dump(settings))
+        command = str(Path(sys.executable).with_name("assent"))
+        options = ["serve", "-c", str(folder / "assent.yaml"), "--port", "0", "--log-level", "error"]
+        with process(command, *options, core=core, said=2) as running:
+            assert running.stderr is not None
+            yield running.pid, _port(running.stderr)
+
+
+def _port(lines: Iterator[str]) -> int:
+    for line in lines:
+        if found := re.search(r"serves 100 tools at http://127.0.0.1:(\d+)/mcp", line):
+            return int(found[1])
+        print(line, end="", file=sys.stderr)
+    raise RuntimeError("assent serve did not start")
 
 
 Row = tuple[str, list[str], bytes, bytes, int]
@@ -77,18 +125,15 @@ async def run(calls: int, rounds: int) -> None:
         url, mcp = f"http://127.0.0.1:{upstream_port}/mcp", f"http://127.0.0.1:{mcp_port}/mcp"
         rows: list[Row] = [
             ("raw ASGI echo (ref)", ["echo"], CALL, ECHOED, calls),
-            ("relay, tools/call", ["relay", url], CALL, ECHOED, calls),
-            ("gateway without the sentence, tools/call", ["gateway", url], CALL, ECHOED, calls),
-            ("governed, tools/call, two durable writes", ["governed", url], CALL, ECHOED, calls),
-            ("governed, tools/list of 100", ["governed", url], LIST, b'"tool_99"', calls),
-            ("gateway, tools/list of 100", ["gateway", url], LIST, b'"tool_99"', calls),
+            ("assent serve, tools/call, two durable writes", [], CALL, ECHOED, calls),
+            ("assent serve, tools/list of 100", [], LIST, b'"tool_98"', calls),
         ]
         if importlib.util.find_spec("fastmcp") is not None:
             rows.append(("FastMCP proxy, tools/call", ["fastmcp", mcp], CALL, ECHOED, max(64, calls // 50)))
         results: dict[str, list[Measured]] = {row[0]: [] for row in rows}
         for _ in range(rounds):
             for title, arguments, request, expected, count in rows:
-                with server(*arguments, core=0) as (pid, port):
+                with server(*arguments, core=0) if arguments else gateway(url, core=0) as (pid, port):
                     results[title].append(await measure(pid, port, request, expected, calls=count))
     report(results)
 

@@ -1,15 +1,15 @@
-"""How often is the inference right, on families of servers that it does not know?
+"""Measures how often the inference is right, also for families of servers that it does not know.
 
     python -m bench.infer --tools tools.jsonl.gz --gold gold.jsonl
 
-`--tools` has one definition per line with `server`, `family` and the author's `annotations`; `--gold` has one careful
-label per line: `family`, `read_only`, `destructive`, and the definition as `tool`. Nothing of either is kept.
+`--tools` has one definition per line with `server`, `family` and the author's `annotations`. `--gold` has one label per
+line: `family`, `read_only`, `destructive`, and the definition as `tool`. Nothing of either is stored.
 
-Three things are measured, each for the careful labels and for what the authors declared:
+Three things are measured, each against the labels and against the authors' annotations:
 - the inference as it is;
-- the rules alone, by family: each family is judged without the verbs that no other family uses and without the learnt
-  weights of words, as if it were unseen (what the weights add to it is measured by `bench.weigh`);
-- families drawn with replacement, for the spread that the choice of families alone makes.
+- the rules alone: each family is classified without the verbs that no other family uses and without the word model, as
+  if the family were unseen (`bench.weigh` measures what the model adds);
+- the spread: families are drawn with replacement.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PASSES = 7
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A definition, the family it comes from, and what is known about it."""
+    """A definition, its family, and its labels."""
 
     family: str
     tool: dict[str, Any]
@@ -53,7 +53,7 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Hits and misses of a yes-or-no question."""
+    """Pairs of an inferred and a labelled yes or no."""
 
     pairs: Sequence[tuple[bool, bool]]
 
@@ -103,7 +103,7 @@ def careful(rows: Iterable[dict[str, Any]]) -> Iterator[Labelled]:
 
 
 def declared(rows: Iterable[dict[str, Any]]) -> Iterator[Labelled]:
-    """What authors say of reading: their word on destruction means something else with each of them."""
+    """Rows with the authors' read-only hints. Destructive hints are left out: authors mean different things by them."""
     for row in rows:
         hints = row.get("annotations") or {}
         if hints.get("readOnlyHint") is not None or hints.get("destructiveHint"):
@@ -111,7 +111,7 @@ def declared(rows: Iterable[dict[str, Any]]) -> Iterator[Labelled]:
 
 
 def speed(tools: Sequence[dict[str, Any]]) -> None:
-    """The first pass fills the caches and is not counted; the median of the others is what a busy machine leaves."""
+    """Print definitions per second. The first pass fills the caches and is not counted."""
     rates = []
     for _ in range(1 + PASSES):
         start = time.process_time()
@@ -132,23 +132,25 @@ def report(title: str, judge: Callable[[Labelled], Any], gold: Sequence[Labelled
 
 
 def tell(found: Sequence[tuple[Any, bool, bool]]) -> None:
-    """What was inferred against what careful labels say of reading and of losing."""
+    """Print the scores for read-only and destructive."""
     reading = Score([(inference.read_only, reads) for inference, reads, _ in found])
     losing = Score([(inference.destructive, loses) for inference, _, loses in found])
     print(f"  careful, read-only    {reading}")
     print(f"  careful, destructive  {losing}")
-    print(f"  destroyers called read-only: {sum(inference.read_only and loses for inference, _, loses in found)}")
+    print(
+        f"  destructive tools called read-only: {sum(inference.read_only and loses for inference, _, loses in found)}"
+    )
     reached = (reading.accuracy, reading.precision, losing.recall, losing.precision)
     missed = [name for (name, bar), value in zip(BARS.items(), reached, strict=True) if value < bar]
     print(f"  bars: {'all reached' if not missed else 'missed ' + ', '.join(missed)}")
 
 
 def unseen(tools: Sequence[dict[str, Any]]) -> Callable[[Labelled], Any]:
-    """Judge each definition without the verbs that only its own family uses."""
+    """Return a classifier that does not know the verbs that only the tool's own family uses."""
     used: dict[str, set[str]] = defaultdict(set)
     for one in tools:
         evidence = gather(one)
-        used[one["family"]] |= {*evidence.words, *evidence.prose.verbs} & lexicon.VERBS.keys()
+        used[one["family"]] |= {*evidence.words, *evidence.text.verbs} & lexicon.VERBS.keys()
     own = {
         family: verbs.difference(*(others for other, others in used.items() if other != family))
         for family, verbs in used.items()
@@ -163,7 +165,7 @@ def unseen(tools: Sequence[dict[str, Any]]) -> Callable[[Labelled], Any]:
 
 @contextmanager
 def without(verbs: set[str]) -> Iterator[None]:
-    """The lexicon, some verbs poorer."""
+    """Remove some verbs from the lexicon for a while."""
     words: dict[str, str] = lexicon.VERBS  # type: ignore[assignment]
     taken = {verb: words.pop(verb) for verb in verbs if verb in words}
     if taken:

@@ -41,7 +41,7 @@ class Calls:
         await asyncio.gather(*(self._caller() for _ in range(CALLERS)))
         if signing is not None:
             await signing
-        self.store.note(Entry("operator", time.time(), {"action": "end"}))
+        self.store.append(Entry("operator", time.time(), {"action": "end"}))
         await self.store.flush()  # what the system still owes for the tiles is paid by whoever wrote them
         self.loop.append(time.thread_time() - before)
 

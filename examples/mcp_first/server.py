@@ -1,26 +1,35 @@
-"""The mail tools of an MCP-first system: the contract is a file, and every field of it works at run time.
+"""An MCP-first office of 26 tools: the contracts are a file, and every field of them works at run time.
 
-Run it with `python examples/mcp_first/server.py` (stdio).
+Run it with `python examples/mcp_first/server.py` (stdio). `conversation.py` beside it shows what happens.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
 from mcp.server import MCPServer
 
-from assent import Assent, Principal, ToolFailed
+from assent import Assent, Principal, ToolFailed, record_event
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from mcp_first.office import register
 
 HERE = Path(__file__).parent
-CALLER = Principal("mail-agent", "agent", scopes=frozenset({"emails:*", "contacts:read", "files:read"}))
+SCOPES = ["emails:*", "contacts:read", "files:*", "projects:*", "tasks:*", "notes:*", "calendar:*", "customers:*"]
+SCOPES += ["users:*", "payments:execute", "contracts:send", "vault:read", "operations:admin"]
+CALLER = Principal("office-agent", "agent", scopes=frozenset(SCOPES))
 SEGMENTS = {"seg_active_customers": 4821}
+GUARDS = [{"match": {"tool": "emails.*"}, "rule": "secrets", "because": "Mail must not carry credentials."}]
+LIMITS = [{"match": {"tool": "emails.send_external"}, "calls": 30, "per": "1m"}]
+BUDGETS = [{"match": {"tool": "execute_payment"}, "amount": 1000, "currency": "EUR", "per": "1d"}]
 
 
 def preview(template: str, count: int) -> dict[str, Any]:
-    """What a campaign would do, by the book."""
+    """What a campaign would do."""
     subject = "Your Q3 update is here"
     return {
         "dryRun": True,
@@ -46,14 +55,15 @@ def preview(template: str, count: int) -> dict[str, Any]:
 def build(
     store: str = "sqlite:///mail.db", outbox: Path = Path("outbox.log"), **options: Any
 ) -> tuple[MCPServer, Assent]:
-    """The server and its Assent. `outbox` holds a line for every message that really left."""
-    options = {"stdio": CALLER, **options}
+    """The server and its Assent. `outbox` has a line for everything that really happened."""
+    rules = {"guards": GUARDS, "limits": LIMITS, "budgets": BUDGETS, "policies": [HERE / "policies" / "*.cedar"]}
+    options = {"stdio": CALLER, **rules, **options}
     assent = Assent(store=store, contracts=HERE / "contracts.yaml", profile="mcp-first", **options)
-    server = MCPServer("mail", extensions=[assent.extension()], log_level="ERROR")
+    server = MCPServer("office", extensions=[assent.extension()], log_level="ERROR")
 
-    def left(**facts: Any) -> int:
+    def note(what: str, **facts: Any) -> int:
         with outbox.open("a", encoding="utf-8") as book:
-            book.write(json.dumps(facts) + "\n")
+            book.write(json.dumps({"what": what, **facts}) + "\n")
         return len(outbox.read_text(encoding="utf-8").splitlines())
 
     @server.tool(name="emails.send_external")
@@ -70,7 +80,7 @@ def build(
             raise ToolFailed("attachment_too_large", "An attachment is larger than the mail server takes.")
         if subject == "mail bomb":
             raise ToolFailed("server_on_fire", "This failure is in no contract.")
-        return {"emailId": f"m-{left(to=to, subject=subject)}", "status": "sent"}
+        return {"emailId": f"m-{note('mail', to=to, subject=subject)}", "status": "sent"}
 
     @server.tool(name="emails.bulk_send")
     def bulk_send(templateId: str, segmentId: str, dryRun: bool = False) -> dict[str, Any]:
@@ -78,15 +88,18 @@ def build(
             raise ToolFailed("unknown_segment", "There is no such segment.")
         if dryRun:
             return preview(templateId, SEGMENTS[segmentId])
-        left(template=templateId, segment=segmentId, count=SEGMENTS[segmentId])
+        note("campaign", template=templateId, segment=segmentId, count=SEGMENTS[segmentId])
+        for number in range(SEGMENTS[segmentId]):
+            record_event("email.external.sent", contact=f"c-{number}", template=templateId)
         return {"campaignStatus": "sent", "recipientCount": SEGMENTS[segmentId]}
 
+    register(server, note)
     assent.apply(server)
     return server, assent
 
 
 if __name__ == "__main__":
-    mail, _ = build(
+    office, _ = build(
         os.environ.get("MAIL_STORE", "sqlite:///mail.db"), Path(os.environ.get("MAIL_OUTBOX", "outbox.log"))
     )
-    mail.run()
+    office.run()

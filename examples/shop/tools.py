@@ -107,7 +107,7 @@ def stock(server: Any, log: Path) -> None:
     @contract(
         side_effect="destructive",
         permissions=["customers:write"],
-        dry_run={"mode": "required", "within": "10m"},
+        dry_run={"mode": "required", "within": "10m", "simulated": "accepted"},
         confirmation={"by": "user"},
         side_effects=["The customer and all their orders are deleted for good."],
     )

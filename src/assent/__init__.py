@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from assent.client.governed_client import GovernedClient as GovernedClient
     from assent.client.tool_policy import needs_confirmation as needs_confirmation
     from assent.core.principal import Principal as Principal
+    from assent.core.tool_events import record_event as record_event
+    from assent.library.function_outcome import current_mode as current_mode
     from assent.library.governance import Assent as Assent
     from assent.ports import ToolFailed as ToolFailed
 
@@ -21,10 +23,21 @@ _HOMES = {
     "GovernedClient": "assent.client.governed_client",
     "Principal": "assent.core.principal",
     "ToolFailed": "assent.ports",
+    "current_mode": "assent.library.function_outcome",
     "needs_confirmation": "assent.client.tool_policy",
+    "record_event": "assent.core.tool_events",
 }
 
-__all__ = ["Assent", "GovernedClient", "Principal", "ToolFailed", "contract", "needs_confirmation"]
+__all__ = [
+    "Assent",
+    "GovernedClient",
+    "Principal",
+    "ToolFailed",
+    "contract",
+    "current_mode",
+    "needs_confirmation",
+    "record_event",
+]
 
 
 def __getattr__(name: str) -> Any:

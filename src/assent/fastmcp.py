@@ -15,14 +15,13 @@ from assent.contract.decorator import contract as contract
 from assent.contract.model import Contract
 from assent.core.principal import Principal as Principal
 from assent.errors import ContractError, Fault
-from assent.library.fastmcp import FastMCPIntegration as FastMCPEdge
-from assent.library.fastmcp import caches
+from assent.library.fastmcp import FastMCPIntegration, caches
 from assent.library.governance import Governance
 from assent.library.registry import Registered
 from assent.ports import ToolFailed as ToolFailed
 
 
-class Assent(Governance[FastMCPEdge]):
+class Assent(Governance[FastMCPIntegration]):
     """Contracts for one server of FastMCP 4.
 
         assent = Assent(store="sqlite:///shop.db")
@@ -37,8 +36,8 @@ class Assent(Governance[FastMCPEdge]):
     The keywords are those of `assent.Assent`. Both have one name, so that a server author changes only the import.
     """
 
-    def _make_edge(self) -> FastMCPEdge:
-        return FastMCPEdge(self._ports, self._compile)
+    def _make_edge(self) -> FastMCPIntegration:
+        return FastMCPIntegration(self._ports, self._authenticate, self._codec, self._compile)
 
     def apply(self, server: FastMCP[Any]) -> None:
         """Govern every call, derive titles, hints, `_meta` and schemas, and filter the list per caller."""

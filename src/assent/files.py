@@ -1,4 +1,4 @@
-"""Atomic file replacement: writes the new content beside the old file, ready for one rename."""
+"""The one writer of files: a file is written completely or not at all."""
 
 import errno
 import os
@@ -8,6 +8,85 @@ import sys
 from pathlib import Path
 
 from assent.errors import Fault, SettingsError
+
+
+class Disk:
+    """Durable file operations. Each is complete when it returns; after a crash it is complete or has no effect."""
+
+    def read(self, path: Path) -> bytes | None:
+        try:
+            return path.read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def replace(self, path: Path, data: bytes, *, mode: int = 0o644, durable: bool = True) -> None:
+        """Write the file, replacing its content and permissions."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self.write_beside(path, data, mode=mode, durable=durable)
+        try:
+            self.rename(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)
+        if durable:
+            self.sync_directory(path.parent)
+
+    def create(self, path: Path, data: bytes, *, mode: int = 0o644) -> None:
+        """Create a new file, never half-written; raises FileExistsError if it exists."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self.write_beside(path, data, mode=mode)
+        try:
+            self.link(beside, path)
+        finally:
+            beside.unlink()
+        self.sync_directory(path.parent)
+
+    def create_in_place(self, path: Path, data: bytes, *, mode: int = 0o644) -> None:
+        """Like `create`, for places that forbid renaming and removing; after a crash the file can be partial."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._write_new(path, data, mode, True)
+        self.sync_directory(path.parent)
+
+    def write_beside(self, path: Path, data: bytes, *, mode: int, durable: bool = True) -> Path:
+        """Write a temporary file with a new name beside the path."""
+        beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.new")
+        try:
+            self._write_new(beside, data, mode, durable)
+        except BaseException:
+            beside.unlink(missing_ok=True)
+            raise
+        return beside
+
+    def _write_new(self, path: Path, data: bytes, mode: int, durable: bool) -> None:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            self.write(descriptor, data)
+            if durable:
+                self.sync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def write(self, descriptor: int, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+
+    def sync(self, descriptor: int) -> None:
+        os.fsync(descriptor)
+
+    def rename(self, source: Path, target: Path) -> None:
+        source.replace(target)
+
+    def link(self, source: Path, target: Path) -> None:
+        os.link(source, target)
+
+    def sync_directory(self, path: Path) -> None:
+        if os.name != "posix":
+            return
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def is_protected(target: Path) -> bool:
@@ -25,13 +104,8 @@ def draft(target: Path, content: bytes) -> Path:
     if is_protected(target):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     current = target.stat() if target.exists() else None
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.new")
-    descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if current is None else 0o600)
+    beside = Disk().write_beside(target, content, mode=0o666 if current is None else 0o600)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
         if current is not None:
             beside.chmod(stat.S_IMODE(current.st_mode) & _rights_of(beside, current))
     except BaseException:
@@ -56,14 +130,14 @@ def _rights_of(beside: Path, current: os.stat_result) -> int:
 
 
 def write_whole(place: Path, text: str, option: str) -> None:
-    """Write a file that an option names, in one step: whoever reads it meanwhile, or after a fault, has a whole one.
+    """Write a file that an option names, in one step: readers see the old or the new content, never a part.
 
-    A link stays one, and the rights of a file stay as they were. Raises SettingsError where that cannot be.
+    A symbolic link stays one, and the file keeps its permissions. Raises SettingsError if it cannot be written.
     """
     data = text.encode()
     try:
         if place.exists() and not place.is_file():
-            place.write_bytes(data)  # a pipe or a terminal is nothing to be replaced
+            place.write_bytes(data)  # a pipe or a terminal cannot be replaced
         else:
             _replace(place.resolve(), data)
     except (OSError, RuntimeError) as error:  # the latter for links that lead to each other

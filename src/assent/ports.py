@@ -19,19 +19,28 @@ from assent.core.audit import Entry
 from assent.core.call import Call, Presence
 from assent.core.catalogue import Catalogue
 from assent.core.claims import ClaimRecord, Settlement, State
+from assent.core.default_step_up import DefaultStepUp
 from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.core.outcome import Outcome
+from assent.core.policy_verdict import PolicyVerdict
 from assent.core.principal import Principal
 from assent.core.quotas import NOTHING, Quotas, RateLimit, SpendBudget
 from assent.core.stop_switch import NO_STOPS, StopSet
+from assent.core.tool import Tool
 from assent.errors import AssentError
+from assent.guards.lookups import Resolve, resolve_host
+from assent.guards.rule import GuardRule
 
 T = TypeVar("T")
 
 
 class NotReached(AssentError):
-    """The upstream was never reached: nothing was done."""
+    """Nothing was sent to the upstream. `scope` is set if a person must first allow this at the upstream."""
+
+    def __init__(self, detail: str = "", scope: str | None = None) -> None:
+        super().__init__(detail)
+        self.scope = scope
 
 
 class NotRun(AssentError):
@@ -160,7 +169,7 @@ class Store(Protocol):
     altered.
     """
 
-    async def recall(self, claim_id: str) -> ClaimRecord | None:
+    async def claim_by_id(self, claim_id: str) -> ClaimRecord | None:
         """The claim with that id. An attacker who alters the row gains: a wrong answer to a retry."""
         ...
 
@@ -182,7 +191,7 @@ class Store(Protocol):
         """Take over a claim that is in doubt or suspended and still at `epoch`: started, epoch + 1. Otherwise None."""
         ...
 
-    async def doubt(self, claim_id: str, epoch: int, now: float, entry: Entry) -> ClaimRecord | None:
+    async def mark_in_doubt(self, claim_id: str, epoch: int, now: float, entry: Entry) -> ClaimRecord | None:
         """Mark a claim at `epoch` whose lease has ended as in doubt, with epoch + 1, so that its late owner can no
         longer settle it.
 
@@ -201,7 +210,7 @@ class Store(Protocol):
         """Extend the leases of started claims that are still at the given epochs; ignore all others."""
         ...
 
-    async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
+    async def wait_until_ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
         """Wait until the claim is no longer started, at most `timeout` seconds, and return its record."""
         ...
 
@@ -268,6 +277,24 @@ class Store(Protocol):
         limit: int = 100,
     ) -> list[Approval]:
         """Approvals, newest first; with `pending_at` only those that are pending at that time."""
+        ...
+
+    async def urgent_approvals(
+        self, now: float, *, tenant: str | None = None, requester: str | None = None, skip: int = 0, limit: int = 100
+    ) -> list[Approval]:
+        """Pending approvals in the order of `Approval.urgency`, without the first `skip` of them."""
+        ...
+
+    async def count_pending(
+        self, now: float, *, tenant: str | None = None, requester: str | None = None
+    ) -> tuple[int, float | None]:
+        """How many approvals are pending, and when the first of them expires."""
+        ...
+
+    async def decided_approvals(
+        self, *, tenant: str | None = None, requester: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        """Approvals that were decided or used up, those asked last first."""
         ...
 
     async def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
@@ -341,10 +368,10 @@ class Store(Protocol):
         ...
 
     def check(self) -> None:
-        """Raise StoreError if `note` would raise now. A call that cannot be recorded must not start."""
+        """Raise StoreError if `append` would raise now. A call that cannot be recorded must not start."""
         ...
 
-    def note(self, entry: Entry) -> None:
+    def append(self, entry: Entry) -> None:
         """Append an entry with the next batch, after everything that this process wrote before.
 
         Raises StoreError while earlier entries could not be written. The store retries those, so no entry is lost
@@ -403,16 +430,30 @@ class Upstream(Protocol):
         ...
 
 
-class Guard(Protocol):
-    """A configured rule on arguments."""
+class Policies(Protocol):
+    """The policies of an organisation. They can only tighten what contracts ask for."""
 
     @property
-    def rule(self) -> str: ...
+    def digest(self) -> str: ...
 
-    def applies(self, call: Call) -> bool: ...
+    def judge_tool(self, principal: Principal, tool: Tool) -> PolicyVerdict:
+        """What follows from principal and tool alone."""
+        ...
 
-    def denies(self, arguments: Mapping[str, Any]) -> tuple[str, str] | None:
-        """(field, reason) of the first violation, or None."""
+    def judge_call(self, call: Call, now: float) -> PolicyVerdict:
+        """What the policies decide that read arguments or the time."""
+        ...
+
+    def judge_other(
+        self, principal: Principal, action: str, kind: str, name: str, upstream: str | None, now: float
+    ) -> PolicyVerdict:
+        """What policies decide about `resources/read`, `prompts/get` and `completion/complete`; `kind` is Resource or
+        Prompt.
+        """
+        ...
+
+    def governs_others(self) -> bool:
+        """Whether any policy can apply to these."""
         ...
 
 
@@ -454,9 +495,6 @@ class AuditEvidence(Protocol):
         ...
 
 
-Authenticate = Callable[[Any], Awaitable[Principal]]
-
-
 def _no_approval_url(_approval: str) -> str | None:
     return None
 
@@ -485,13 +523,21 @@ def _ignore_outcome(_tool: str | None, _outcome: Outcome | None, _would: Sequenc
     pass
 
 
+class ConnectionNeeded(NamedTuple):
+    """An upstream that a person must connect: its name, where to do it, and who."""
+
+    upstream: str
+    where: str
+    """A page or a command."""
+    scope: str = ""
+
+
 class Ports(NamedTuple):
     """Everything the pipeline needs at one edge, with a few configured numbers."""
 
     catalogue: Callable[[], Catalogue]
     store: Store
     upstream: Upstream
-    authenticate: Authenticate
     now: Callable[[], float]
     new_id: Callable[[], str]
     work: Work
@@ -500,7 +546,7 @@ class Ports(NamedTuple):
     """Hashes the claim id that the log shows. The log's facts are public, and a reader who guesses arguments could
     guess the id itself.
     """
-    guards: tuple[Guard, ...] = ()
+    guards: tuple[GuardRule, ...] = ()
     mode: Literal["enforce", "observe"] = "enforce"
     policy_digest: str = ""
     approval_url: Callable[[str], str | None] = _no_approval_url
@@ -520,9 +566,11 @@ class Ports(NamedTuple):
     retention: float = 30 * 86400.0
     approver_step_up: Mapping[str, StepUp] = MappingProxyType({})
     """What a yes needs of the approver's authentication, by the risk of the call."""
+    default_step_up: DefaultStepUp = DefaultStepUp()
+    """What critical calls ask of callers and approvers where neither the contract nor the configuration says more."""
     seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = _ignore_outcome
-    """Called with every request that ended: the tool, the outcome (None after an internal error), and what observe
-    mode let pass.
+    """Called with every request that ended: the tool if every caller may know it, the outcome (None after an internal
+    error), and what observe mode let pass.
     """
     evidence: AuditEvidence | None = None
     """None where the log is not signed: it lives in memory, or another process signs it."""
@@ -530,7 +578,10 @@ class Ports(NamedTuple):
     """Called with every approval that a call waits for and that its own client does not ask about."""
     stops: Callable[[], Awaitable[StopSet]] = _no_stops
     """The stop switches that are on."""
-
-    def towards(self, upstream: Upstream) -> Ports:
-        """The same ports with another upstream, the one of this call."""
-        return Ports._make((*self[:2], upstream, *self[3:]))
+    policies: Policies | None = None
+    resolve: Resolve = resolve_host
+    """Looks up the addresses of a host for guards."""
+    connect: Callable[[Call, str | None], Awaitable[ConnectionNeeded | None]] | None = None
+    """What a person must connect before this call can run, or None. The scope is what the upstream asked for. Not set
+    where no upstream is connected by people.
+    """

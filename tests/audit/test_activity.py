@@ -38,10 +38,10 @@ async def add_calls(store: MemoryStore, many: int, *, apart: int = 0) -> None:
     for number in range(many + apart):
         if number < many:
             tenant = "acme" if number % 2 else "other"
-            store.note(Entry("intent", 1000.0 + number, facts(claim=f"c{number}"), who(number, tenant)))
+            store.append(Entry("intent", 1000.0 + number, facts(claim=f"c{number}"), who(number, tenant)))
         ended = number - apart
         if ended >= 0:
-            store.note(Entry("outcome", 1000.0 + number, facts(claim=f"c{ended}", state="succeeded")))
+            store.append(Entry("outcome", 1000.0 + number, facts(claim=f"c{ended}", state="succeeded")))
     await store.flush()
 
 
@@ -117,7 +117,7 @@ async def test_one_page_looks_at_a_bounded_part_and_the_next_goes_on(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(activity, "MOST_LOOKED_AT", 256)
-    store.note(Entry("denial", 1.0, facts("send_mail", code="guard.denied"), who(1)))
+    store.append(Entry("denial", 1.0, facts("send_mail", code="guard.denied"), who(1)))
     await add_calls(store, 400)
     page = await ActivityReader(store, ActivityFilter(tool="send_mail"), TEMPLATES, 10).page(None)
     assert page.lines == [] and page.next == 801 - 256
@@ -174,8 +174,8 @@ def test_a_word_that_is_no_verb_has_no_past() -> None:
 
 async def test_an_observed_call_says_so_in_the_feed(store: MemoryStore) -> None:
     codes = ["confirm.confirmation_required"]
-    store.note(Entry("intent", 1.0, facts(claim="c", would=codes), who(1)))
-    store.note(Entry("outcome", 2.0, facts(claim="c", state="succeeded")))
+    store.append(Entry("intent", 1.0, facts(claim="c", would=codes), who(1)))
+    store.append(Entry("outcome", 2.0, facts(claim="c", state="succeeded")))
     await add_calls(store, 3)
     [line] = await all_lines(store, ActivityFilter(outcome="observed"), 10)
     assert line.text == "Deleted order o-1; would have been refused (observe): confirm.confirmation_required"

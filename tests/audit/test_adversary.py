@@ -1,4 +1,4 @@
-"""Is every tampering found, by both verifications alike, and no clean log accused?"""
+"""Is every tampering found, and no clean log accused?"""
 
 import random
 from collections import Counter
@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from assent.audit import verifier
-from assent.audit.inspection import inspect_bundle
+from assent.audit.store_check import verify_store
 from support.audit_adversary import INSIDERS, OUTSIDERS, attack, make_victim
 from support.audit_logs import Scene, make_scene
 from support.soak import rounds
@@ -31,33 +31,16 @@ def faults_of(report):
     return {(fault.code, fault.place) for fault in report.faults}
 
 
-def compare(one, other, why):
-    """Both verifications say the same of the same log, and where it is altered they name the same places.
-
-    What an altered leaf then says of itself, of keys and so of signatures, is nobody's word and may differ.
-    """
-    mine, theirs = faults_of(one), faults_of(other)
-    if any(code in ("entry.altered", "checkpoint.inconsistent") for code, _ in mine | theirs):
-        shape = ("bundle.", "entries.", "entry.", "tile.")
-        mine, theirs = ({pair for pair in pairs if pair[0].startswith(shape)} for pairs in (mine, theirs))
-    assert mine == theirs, why
-    assert one.ok == other.ok, why
-
-
-async def test_ten_thousand_attacks_are_all_found_and_both_verifications_agree(told):
+async def test_ten_thousand_attacks_are_all_found(told):
     made, weights = await make_victims()
     chance = random.Random(SEED)
     used = Counter()
     for number in range(rounds(ROUNDS, TORTURE_ROUNDS)):
         case = attack(chance.choices(made, weights)[0], chance)
-        alone = verifier.verify(case.files, case.kept, case.trusted)
-        ours = await inspect_bundle(case.files, case.kept, case.trusted)
-        why = f"attack {number}: {case.name}"
-        assert not alone.ok, why
-        compare(ours, alone, why)
+        assert not verifier.verify(case.files, case.kept, case.trusted).ok, f"attack {number}: {case.name}"
         used[case.name] += 1
     assert used.keys() == {act.__name__ for act in (*OUTSIDERS, *INSIDERS)}
-    told(f"attacks on the audit log, all found by both verifications: {sum(used.values())} of {len(used)} kinds")
+    told(f"attacks on the audit log, all found: {sum(used.values())} of {len(used)} kinds")
 
 
 @pytest.mark.parametrize("size", [*range(1, 34), 255, 256, 257, 511, 512, 513, 770])
@@ -66,7 +49,7 @@ async def test_a_clean_log_of_any_size_is_not_accused(size):
     files, kept = await scene.bundle(), [("kept", note) for note in scene.anchored]
     for trusted in [[text] for text in scene.trusted] + [[]]:
         assert faults_of(verifier.verify(files, kept, trusted)) == set()
-        assert faults_of(await inspect_bundle(files, kept, trusted)) == set()
+        assert faults_of(await verify_store(await scene.metadata(), scene.entries, scene.tiles, kept, trusted)) == set()
 
 
 async def test_an_empty_log_is_not_accused():
@@ -74,7 +57,6 @@ async def test_an_empty_log_is_not_accused():
     await scene.sign()
     files = await scene.bundle()
     assert verifier.verify(files, [], scene.trusted).ok
-    assert (await inspect_bundle(files, [], scene.trusted)).ok
 
 
 async def test_whoever_holds_the_keys_is_betrayed_by_the_kept_checkpoint_and_by_nothing_else():

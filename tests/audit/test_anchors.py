@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from assent.audit import checkpoints
+from assent.audit import checkpoints, verifier
 from assent.audit.anchors import (
     AnchorFailed,
     DirectoryAnchor,
@@ -14,7 +14,6 @@ from assent.audit.anchors import (
     file_name,
     publish_all,
 )
-from assent.audit.inspection import inspect_bundle
 from support.audit_logs import Scene, make_scene
 
 
@@ -185,7 +184,7 @@ async def test_what_anchors_kept_is_held_against_the_log(tmp_path):
         await anchor.publish(note)
     fork = await make_scene(30, seed=99)
     fork.anchored = list(await anchor.read())
-    found = {(fault.code, fault.place) for fault in (await inspect_bundle(await fork.bundle())).faults}
+    found = {(fault.code, fault.place) for fault in verifier.verify(await fork.bundle()).faults}
     assert found == {("checkpoint.inconsistent", f"anchors/directory #{number}") for number in range(3)}
 
 

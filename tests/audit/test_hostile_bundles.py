@@ -1,4 +1,4 @@
-"""Do both verifications say the same of bundles made to confuse, stop or exhaust them?"""
+"""Does the verifier name what is wrong with bundles made to confuse, stop or exhaust it?"""
 
 import base64
 import os
@@ -7,8 +7,7 @@ import zipfile
 import pytest
 
 from assent.audit import bundle, checkpoints, notes, verifier
-from assent.audit.bundle import BundleFiles, UnreadableBundle, head_bytes
-from assent.audit.inspection import inspect_bundle
+from assent.audit.bundle import head_bytes
 from support.audit_adversary import lay_out, make_victim, sign_again
 from support.audit_logs import ORIGIN, START
 
@@ -47,12 +46,8 @@ async def victim():
     return await make_victim(40, rotations=(12,), erasures=(20,))
 
 
-async def both(files, kept=(), trusted=()):
-    """What both verifications say, which must be the same."""
-    alone, ours = verifier.verify(files, kept, trusted), await inspect_bundle(files, kept, trusted)
-    said = {(fault.code, fault.place) for fault in alone.faults}
-    assert said == {(fault.code, fault.place) for fault in ours.faults}
-    return said
+def faults_of(files, kept=(), trusted=()):
+    return {(fault.code, fault.place) for fault in verifier.verify(files, kept, trusted).faults}
 
 
 def signed_with(victim, leaf, blob=None):
@@ -67,7 +62,7 @@ async def test_a_signed_leaf_that_is_no_entry_is_named(victim, leaf, values):
     if not values:
         files = {name: data for name, data in files.items() if not name.startswith("values/")}
         files["bundle.json"] = head_bytes(victim.size + 1, ORIGIN, False)
-    assert await both(files, (), victim.trusted) == {("leaf.malformed", f"entry {victim.size}")}
+    assert faults_of(files, (), victim.trusted) == {("leaf.malformed", f"entry {victim.size}")}
 
 
 async def test_a_value_cannot_stand_for_two_commitments(victim):
@@ -76,31 +71,31 @@ async def test_a_value_cannot_stand_for_two_commitments(victim):
     record = salt + bytes([len(name)]) + name + b"1"
     again = base64.b64encode(verifier.sha256(verifier.COMMITMENT + record).digest())
     leaf = AT + b'"commitments":{"x":"%b","y":"%b"},"facts":{},"kind":"operator","v":1}' % (digest, again)
-    said = await both(signed_with(victim, leaf, len(record).to_bytes(4, "big") + record), (), victim.trusted)
+    said = faults_of(signed_with(victim, leaf, len(record).to_bytes(4, "big") + record), (), victim.trusted)
     assert {("value.missing", f"entry {victim.size} {field}") for field in "xy"} <= said
 
 
 @pytest.mark.parametrize("size", HEADS.values(), ids=HEADS.keys())
 async def test_a_bundle_of_an_impossible_size_is_no_bundle(victim, size):
     head = b'{"entries":%b,"format":"assent-audit-bundle/1","origin":"audit.example/acme","values":true}' % size
-    assert await both({**victim.files, "bundle.json": head}) == {("bundle.malformed", "bundle.json")}
+    assert faults_of({**victim.files, "bundle.json": head}) == {("bundle.malformed", "bundle.json")}
 
 
 async def test_an_origin_that_is_no_text_is_no_bundle(victim):
     head = b'{"entries":41,"format":"assent-audit-bundle/1","origin":"\\ud800","values":true}'
-    assert await both({**victim.files, "bundle.json": head}) == {("bundle.malformed", "bundle.json")}
+    assert faults_of({**victim.files, "bundle.json": head}) == {("bundle.malformed", "bundle.json")}
 
 
 async def test_a_size_in_other_digits_is_no_checkpoint(victim):
     root = base64.b64encode(checkpoints.parse(victim.newest)[0].root).decode()
     note = notes.sign(f"{ORIGIN}\n4\u0661\n{root}\n", [victim.secrets[-1]], START // 1000)
-    assert await both(victim.files, [("mine", note)]) == {("checkpoint.malformed", "kept mine")}
+    assert faults_of(victim.files, [("mine", note)]) == {("checkpoint.malformed", "kept mine")}
 
 
-async def test_a_note_longer_than_notes_are_is_refused_by_both(victim):
+async def test_a_note_longer_than_notes_are_is_refused(victim):
     strange = base64.b64encode(bytes(3000)).decode()
     note = victim.newest + "".join(f"\u2014 witness{at} {strange}\n" for at in range(20)).encode()
-    assert await both(victim.files, [("mine", note)]) == {("checkpoint.malformed", "kept mine")}
+    assert faults_of(victim.files, [("mine", note)]) == {("checkpoint.malformed", "kept mine")}
 
 
 def archive(path, files, **more):
@@ -137,21 +132,16 @@ async def test_an_archive_that_cannot_be_unpacked_is_said_to_be_none(victim, tmp
     path = archive(tmp_path / "b.zip", {"bundle.json": b"{}" * 50, **victim.files})
     harm(path)
     assert "cannot be unpacked" in ends_with_2(path, capsys)
-    with pytest.raises(UnreadableBundle):
-        await inspect_bundle(BundleFiles(path))
 
 
 async def test_a_file_of_any_other_kind_is_said_to_be_none(tmp_path, capsys):
     (tmp_path / "b.zip").write_bytes(b"PK\x03\x04 and so on")
     ends_with_2(tmp_path / "b.zip", capsys)
-    with pytest.raises(UnreadableBundle):
-        BundleFiles(tmp_path / "b.zip")
 
 
 @pytest.mark.parametrize("packed", [True, False])
 async def test_a_file_too_large_for_a_bundle_is_not_read(victim, tmp_path, capsys, monkeypatch, packed):
-    for module in (verifier, bundle):
-        monkeypatch.setattr(module, "FILE_LIMIT", 100_000)
+    monkeypatch.setattr(verifier, "FILE_LIMIT", 100_000)
     files = {**victim.files, "keys": bytes(100_001)}
     if packed:
         path = archive(tmp_path / "b.zip", files)
@@ -161,8 +151,6 @@ async def test_a_file_too_large_for_a_bundle_is_not_read(victim, tmp_path, capsy
         for name, data in files.items():
             sink.put(name, data)
     assert "more than 100000 bytes" in ends_with_2(path, capsys)
-    with pytest.raises(UnreadableBundle, match="more than 100000 bytes"):
-        await inspect_bundle(BundleFiles(path))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links and pipes")
@@ -174,8 +162,6 @@ async def test_a_link_or_a_pipe_in_a_bundle_is_not_followed(victim, tmp_path, ca
     (tmp_path / "keys").unlink()
     make(tmp_path / "keys")
     assert "is not a regular file" in ends_with_2(tmp_path, capsys)
-    with pytest.raises(UnreadableBundle, match="is not a regular file"):
-        await inspect_bundle(BundleFiles(tmp_path))
 
 
 async def test_names_in_a_bundle_cannot_write_the_verdict(victim, tmp_path, capsys):
@@ -198,9 +184,9 @@ async def test_many_keys_and_many_checkpoints_are_not_multiplied(victim):
             return super().key_id(kind)
 
     chain = [(at, Counted(ORIGIN, at.to_bytes(32, "big"), f"key {at}")) for at in range(300)]
-    claims = [verifier.parse_claim(f"checkpoints #{at}", victim.newest) for at in range(300)]
-    walk = verifier.BundleWalk(victim.files, {"entries": victim.size, "values": True}, verifier.BundleReport())
-    verifier.check_claims(claims, walk, chain, ORIGIN, walk.report)
+    found = [verifier.parse_checkpoint(f"checkpoints #{at}", victim.newest) for at in range(300)]
+    walk = verifier.LogWalk(victim.size, True, [], verifier.LogReport())
+    verifier.check_checkpoints(found, walk, chain, ORIGIN, walk.report)
     assert calls < 10 * 300
 
 
@@ -210,13 +196,13 @@ async def test_entries_that_cannot_be_read_do_not_make_signatures_wrong(victim, 
     files = {name: data for name, data in victim.files.items() if name != path}
     if how == "torn":
         files[path] = victim.files[path][:-1]
-    assert await both(files, (), victim.trusted) == {(f"entries.{how}", path)}
+    assert faults_of(files, (), victim.trusted) == {(f"entries.{how}", path)}
     files["keys"] = victim.files["keys"].split(b"\n")[0] + b"\n"
-    assert ("checkpoint.unsigned", "checkpoint") in await both(files, (), victim.trusted)
+    assert ("checkpoint.unsigned", "checkpoint") in faults_of(files, (), victim.trusted)
 
 
 @pytest.mark.parametrize("size", [0, 1, 16, 17])
 async def test_a_value_too_short_to_be_one_is_torn(victim, size):
     leaf = AT + b'"commitments":{},"facts":{},"kind":"operator","v":1}'
     files = signed_with(victim, leaf, size.to_bytes(4, "big") + bytes(size))
-    assert await both(files, (), victim.trusted) == {("value.torn", f"entry {victim.size}")}
+    assert faults_of(files, (), victim.trusted) == {("value.torn", f"entry {victim.size}")}

@@ -7,19 +7,24 @@ import pytest
 from assent.audit.checkpoints import Checkpoint, Inconsistent, parse
 from assent.audit.leaf_encoder import seal
 from assent.audit.log import HEARTBEAT, RolledBack, open_log
-from assent.audit.merkle import hash_leaf, root_of, verify_consistency
+from assent.audit.merkle import hash_leaf, verify_consistency
 from assent.audit.notes import find_keys
 from assent.audit.notes import parse as parse_note
-from assent.audit.protocols import MemoryCheckpoints, MemoryTiles, StaleCheckpoint
-from assent.audit.tile_builder import missing_tiles
+from assent.audit.protocols import StaleCheckpoint
 from assent.audit.tiles import Tile, tiles_of
+from assent.audit.verifier import verify_proof
 from support.audit_logs import ORIGIN, START, Scene, call_entry, keys_of, make_scene, secret_key
+from support.audit_memory import MemoryCheckpoints, MemoryTiles, root_of
 
 NOW = START // 1000
 
 
 async def reopened(scene):
     return await open_log(ORIGIN, keys_of(*scene.secrets), scene.entries, scene.tiles, scene.checkpoints)
+
+
+def proves(proof, leaf):
+    return verify_proof(proof.encode(), leaf, [secret_key().public.text]).ok
 
 
 async def test_a_checkpoint_signs_the_entries_so_far():
@@ -64,7 +69,7 @@ async def test_a_swapped_tile_is_noticed_named_and_made_again():
     assert tiles == right
     tiles[Tile(0, 1)], tiles[Tile(0, 2)] = tiles[Tile(0, 2)], tiles[Tile(0, 1)]
     proof = await scene.log.prove_inclusion(300)
-    assert proof.verify(scene.entries.rows[300][0], ORIGIN, [secret_key().public])
+    assert proves(proof, scene.entries.rows[300][0])
     assert list(scene.log.repaired) == ["tile/0/001", "tile/0/002"]
     assert tiles == right
 
@@ -72,11 +77,8 @@ async def test_a_swapped_tile_is_noticed_named_and_made_again():
 async def test_flushing_leaves_every_tile_of_the_size_behind():
     scene = await Scene().open()
     await scene.grow(777)
-    assert await missing_tiles(scene.tiles, 777) == [
-        tile.path for tile in tiles_of(777) if tile not in scene.tiles.tiles
-    ]
     await scene.log.flush()
-    assert await missing_tiles(scene.tiles, 777) == []
+    assert scene.tiles.tiles.keys() >= set(tiles_of(777))
 
 
 async def test_all_tiles_lost_are_all_made_again():
@@ -220,7 +222,7 @@ async def test_every_signed_entry_can_be_proved_under_every_kept_checkpoint(size
         checkpoint, _ = parse(note)
         for index in {0, checkpoint.size // 2, checkpoint.size - 1}:
             proof = await scene.log.prove_inclusion(index, checkpoint)
-            assert proof.verify(scene.entries.rows[index][0], ORIGIN, [secret_key().public]) == checkpoint
+            assert proves(proof, scene.entries.rows[index][0])
         path = await scene.log.prove_consistency(checkpoint)
         latest = scene.log.latest
         verify_consistency(checkpoint.size, latest.size, checkpoint.root, latest.root, path)
@@ -249,9 +251,9 @@ async def test_tiles_that_cannot_be_written_wait_and_stop_nothing():
     scene = Scene(tiles=FullDisk())
     await scene.open()
     await scene.grow(600)
-    signed = await scene.sign()
+    await scene.sign()
     proof = await scene.log.prove_inclusion(100)
-    assert proof.verify(scene.entries.rows[100][0], ORIGIN, [secret_key().public]) == signed
+    assert proves(proof, scene.entries.rows[100][0])
     assert scene.tiles.tiles == {}
     scene.tiles.full = False
     await scene.grow(1)
@@ -280,11 +282,11 @@ async def test_a_store_of_checkpoints_refuses_to_replace_what_it_does_not_have()
 async def test_a_torn_tile_is_made_again_before_anything_is_proved_with_it():
     scene = await Scene().open()
     await scene.grow(600)
-    signed = await scene.sign()
+    await scene.sign()
     for size in (0, 100, 31 * 256):
         scene.tiles.tiles[Tile(0, 0)] = scene.tiles.tiles[Tile(0, 0)][:size]
         log = await reopened(scene)
         proof = await log.prove_inclusion(5)
-        assert proof.verify(scene.entries.rows[5][0], ORIGIN, [secret_key().public]) == signed
+        assert proves(proof, scene.entries.rows[5][0])
         assert log.repaired == ["tile/0/000"]
         assert len(scene.tiles.tiles[Tile(0, 0)]) == 32 * 256

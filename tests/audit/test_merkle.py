@@ -17,11 +17,11 @@ from assent.audit.merkle import (
     inclusion_ranges,
     peaks,
     reader_of,
-    root_of,
     verify_consistency,
     verify_inclusion,
 )
 from support import audit_vectors
+from support.audit_memory import root_of
 
 LIMIT = 300
 ROW = [hash_leaf(b"leaf %d" % n) for n in range(LIMIT)]

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 from mcp.server import MCPServer
 
@@ -16,6 +15,7 @@ from assent.cli import cli
 from assent.config.load import load_settings
 from assent.contract.binding import Offered, bind
 from assent.contract.files import load_written
+from assent.contract.yaml_document import write_yaml
 from assent.errors import ContractError
 from assent.gateway.app import GatewayApp, open_gateway
 from support.gateways import ANYBODY
@@ -51,7 +51,7 @@ def server(*names: str) -> MCPServer[Any]:
 
 def configure(folder: Path, upstreams: dict[str, Any], *files: dict[str, Any], **more: Any) -> Path:
     for number, contracts in enumerate(files):
-        (folder / f"{number}.yaml").write_text(yaml.safe_dump(contracts))
+        (folder / f"{number}.yaml").write_text(write_yaml(contracts))
     settings = {
         "store": f"sqlite:///{folder}/assent.db",
         "upstreams": upstreams,
@@ -60,7 +60,7 @@ def configure(folder: Path, upstreams: dict[str, Any], *files: dict[str, Any], *
         "secrets": {"directory": "keys"},
         **more,
     }
-    (folder / "assent.yaml").write_text(yaml.safe_dump(settings))
+    (folder / "assent.yaml").write_text(write_yaml(settings))
     return folder / "assent.yaml"
 
 
@@ -210,7 +210,7 @@ def offered(**upstreams: list[str]) -> dict[str, Offered]:
 def written(folder: Path, *files: dict[str, Any]) -> list[Any]:
     paths = [folder / f"{number}.yaml" for number in range(len(files))]
     for path, content in zip(paths, files, strict=True):
-        path.write_text(yaml.safe_dump(content))
+        path.write_text(write_yaml(content))
     return load_written(paths)
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from assent.cli import cli
-from assent.cli.wrap import wrapping
+from assent.cli.wrap_process import wrapping
 from assent.config.load import load_settings
+from assent.contract.yaml_document import write_yaml
 from assent.core.pins import Pin, changed, pins_of, pins_text
 from assent.gateway.app import open_gateway
 from assent.lint.attacks import attacks_in
@@ -46,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def configure(folder: Path, text: str, **more: Any) -> Path:
     command = [sys.executable, str(folder / "notes.py"), text]
     settings = {"store": "sqlite:///a.db", "upstreams": {"notes": {"command": command}}, "auth": ANYBODY, **more}
-    (folder / "assent.yaml").write_text(yaml.safe_dump(settings | {"secrets": {"directory": "keys"}}))
+    (folder / "assent.yaml").write_text(write_yaml(settings | {"secrets": {"directory": "keys"}}))
     return folder / "assent.yaml"
 
 

@@ -41,13 +41,13 @@ async def test_the_tail_goes_on_as_entries_come_in_until_it_is_stopped(tmp_path:
     config = tmp_path / "assent.yaml"
     config.write_text("store: sqlite:///assent.db\n")
     store = SqliteStore(tmp_path / "assent.db")
-    store.note(entry("first"))
+    store.append(entry("first"))
     await store.flush()
     process = await interruptible(*ASSENT, "audit", "tail", "--follow", "-c", str(config))
     assert process.stdout is not None
     async with asyncio.timeout(60):
         assert (await process.stdout.readline()).startswith(b"0\t")
-        store.note(entry("second"))
+        store.append(entry("second"))
         await store.flush()
         assert (await process.stdout.readline()).startswith(b"1\t")
         process.send_signal(signal.SIGINT)
@@ -61,7 +61,7 @@ async def test_an_export_that_was_interrupted_says_where_to_go_on(tmp_path: Path
     config.write_text("store: sqlite:///assent.db\n")
     store = SqliteStore(tmp_path / "assent.db")
     for number in range(many):
-        store.note(entry(f"{number}", padding="x" * 200))
+        store.append(entry(f"{number}", padding="x" * 200))
     await store.close()
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}  # as in many images; then a signal can cut a write short
     process = await interruptible(*ASSENT, "audit", "export", "-c", str(config), env=environment)
@@ -83,7 +83,7 @@ async def test_an_export_whose_reader_went_away_names_no_cursor_behind_what_was_
     config.write_text("store: sqlite:///assent.db\n")
     store = SqliteStore(tmp_path / "assent.db")
     for number in range(1_200):
-        store.note(entry(f"{number}", padding="x" * 200))
+        store.append(entry(f"{number}", padding="x" * 200))
     await store.close()
     ours, theirs = os.pipe()
     command = (*ASSENT, "audit", "export", "-c", str(config))
@@ -101,7 +101,7 @@ async def test_long_work_shows_how_far_it_is_where_somebody_looks(tmp_path: Path
     config.write_text("store: sqlite:///assent.db\n")
     store = SqliteStore(tmp_path / "assent.db")
     for _ in range(LONG):
-        store.note(entry("one"))
+        store.append(entry("one"))
     await store.close()
     said, shown = await watched(config, "verify")
     assert f"{LONG} entries" in said

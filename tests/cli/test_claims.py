@@ -39,7 +39,7 @@ def run(config: Path, *arguments: str) -> Result:
 def stored(config: Path, name: str = DOUBT) -> ClaimRecord:
     async def recall() -> ClaimRecord | None:
         store = SqliteStore(config.parent / "assent.db")
-        record = await store.recall(name)
+        record = await store.claim_by_id(name)
         await store.close()
         return record
 

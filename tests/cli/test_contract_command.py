@@ -7,10 +7,10 @@ from pathlib import Path
 
 import jsonschema_rs
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from assent.cli import cli
+from assent.contract.yaml_document import YamlDocument, write_yaml
 from assent.errors import FaultsError
 
 GOOD = "tools:\n  place_order: {side_effect: external_spend}\n  list_orders: {side_effect: read}\n"
@@ -37,15 +37,15 @@ def test_a_contract_is_shown_with_what_follows_from_its_tier(file: Path) -> None
 def test_as_json_it_is_a_contract_file_again(file: Path, tmp_path: Path) -> None:
     said = json.loads(run("show", str(file), "--format", "json").stdout)
     again = tmp_path / "again.yaml"
-    again.write_text(yaml.safe_dump(said))
+    again.write_text(write_yaml(said))
     assert json.loads(run("show", str(again), "--format", "json").stdout) == said
 
 
 def test_the_schema_takes_the_file_and_refuses_a_typo() -> None:
     schema = json.loads(run("schema").stdout)
     validator = jsonschema_rs.validator_for(schema)
-    assert validator.is_valid(yaml.safe_load(GOOD))
-    assert not validator.is_valid(yaml.safe_load(GOOD.replace("side_effect", "side_efect")))
+    assert validator.is_valid(YamlDocument(GOOD).value)
+    assert not validator.is_valid(YamlDocument(GOOD.replace("side_effect", "side_efect")).value)
 
 
 def test_a_tool_without_a_contract_is_named(file: Path) -> None:

@@ -6,12 +6,12 @@ import json
 import sys
 from pathlib import Path
 
-import yaml
 from click.testing import CliRunner
 
 from assent.cli.contract import contract
 from assent.cli.contract_init import contract_file, draft, seen_in
 from assent.contract.files import load_contracts, parse_contracts
+from assent.contract.yaml_document import YamlDocument
 from assent.core.audit import Entry
 from assent.ports import LogEntry
 from support.openapi_documents import document, ok
@@ -63,7 +63,7 @@ def test_a_configuration_is_not_taken_for_a_server_without_tools(tmp_path: Path)
 def test_the_tools_of_a_server_are_asked_for(tmp_path: Path) -> None:
     odd = str(ROOT / "tests" / "support" / "odd_server.py")
     result = CliRunner().invoke(contract, ["init", "--", sys.executable, odd])
-    assert "delete_thing" in yaml.safe_load(result.stdout)["tools"]
+    assert "delete_thing" in YamlDocument(result.stdout).value["tools"]
 
 
 def test_what_the_server_admits_of_itself_stands_beside_what_is_inferred() -> None:
@@ -78,7 +78,7 @@ def test_for_a_server_that_we_know_the_contracts_we_bring_are_written(tmp_path: 
     odd = (ROOT / "tests" / "support" / "odd_server.py").read_text()
     memory.write_text(odd.replace('"name": "odd"', '"name": "memory-server"').replace("list_things", "open_nodes"))
     result = CliRunner().invoke(contract, ["init", "--", sys.executable, str(memory)])
-    found = yaml.safe_load(result.stdout)["tools"]
+    found = YamlDocument(result.stdout).value["tools"]
     assert found["open_nodes"] == {"side_effect": "read", "open_world": False, "labels": {"reads_private": True}}
     assert "# this is the contract that Assent ships for it\n  open_nodes:" in result.stdout
     assert found["delete_thing"]["side_effect"] == "destructive", "the others are inferred"
@@ -98,7 +98,7 @@ def test_an_api_is_drafted_as_its_author_and_its_methods_say(tmp_path: Path) -> 
     path = tmp_path / "api.json"
     path.write_text(json.dumps(document(paths)))
     result = CliRunner().invoke(contract, ["init", str(path)])
-    found = {name: one["side_effect"] for name, one in yaml.safe_load(result.stdout)["tools"].items()}
+    found = {name: one["side_effect"] for name, one in YamlDocument(result.stdout).value["tools"].items()}
     assert found == {"frob": "write", "get_boat": "read", "boat_gone": "destructive", "pay": "external_spend"}
     assert next(iter(found)) == "frob", "what only its method speaks for stands first"
     assert "# POST /pay: set by its author (x-side-effect)\n  pay:" in result.stdout
@@ -112,7 +112,7 @@ def test_no_tools_give_an_empty_file_that_can_be_read() -> None:
 def test_a_hostile_name_or_text_cannot_leave_its_place() -> None:
     hostile = {"name": "a: b\nc", "description": "x\n  evil: {side_effect: read}", "inputSchema": {}}
     text = contract_file([draft(hostile), draft({**hostile, "name": "a"})], {"a": "seen\n  evil: 1"})
-    assert list(yaml.safe_load(text)["tools"]) == ["a"]
+    assert list(YamlDocument(text).value["tools"]) == ["a"]
 
 
 def test_what_was_observed_stands_beside_the_tool() -> None:

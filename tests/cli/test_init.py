@@ -18,6 +18,12 @@ SERVERS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def own_configuration(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers with a URL move into the user's own configuration: here one of the test's."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("own")))
+
+
 def client(folder: Path, servers: Any = SERVERS, **more: Any) -> Path:
     path = folder / "client.json"
     path.write_text(json.dumps({"theme": "dark", "mcpServers": servers, **more}))
@@ -33,8 +39,7 @@ def test_the_changed_file_is_shown_and_nothing_is_written(tmp_path: Path) -> Non
     assert shown["mcpServers"]["files"]["args"] == ["wrap", "--", "npx", "-y", "server-filesystem", "/srv"]
     assert Path(shown["mcpServers"]["files"]["command"]).is_absolute()
     assert shown["mcpServers"]["files"]["env"] == {"A": "1"}
-    assert shown["mcpServers"]["far"] == SERVERS["far"]
-    assert "far has a URL" in result.stderr
+    assert shown["mcpServers"]["assent"] == {"url": "http://127.0.0.1:8420/mcp"}
     assert path.read_text() == before
 
 

@@ -10,10 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from assent.cli import cli
+from assent.contract.yaml_document import YamlDocument, write_yaml
 from assent.errors import SettingsError, StoreError
 from support.gateways import Shop, configuration, post, rpc
 from support.problems import problem
@@ -50,8 +50,8 @@ def test_explaining_a_call_says_that_it_would_only_be_observed(tmp_path: Path) -
 @pytest.mark.parametrize("wrong", [{"upstreams": {}}, {"nonsense": 1}])
 def test_a_configuration_that_does_not_hold_is_refused_with_a_reason(wrong: dict[str, object], tmp_path: Path) -> None:
     file = tmp_path / "assent.yaml"
-    settings = yaml.safe_load(configuration(tmp_path, {"dead": {"url": "http://127.0.0.1:9/mcp"}}))
-    file.write_text(yaml.safe_dump(settings | wrong))
+    settings = YamlDocument(configuration(tmp_path, {"dead": {"url": "http://127.0.0.1:9/mcp"}})).value
+    file.write_text(write_yaml(settings | wrong))
     result = CliRunner().invoke(cli, ["serve", "-c", str(file), "--check"])
     assert isinstance(result.exception, SettingsError)
     assert next(iter(wrong)) in str(result.exception)

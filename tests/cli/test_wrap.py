@@ -13,7 +13,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from assent.cli.wrap import name_of
+from assent.cli.wrap_process import name_of
 from assent.config.load import find_settings
 from support.transports import ERAS, ROOT, Person
 from support.wrap_process import ASSENT, home, running

@@ -11,12 +11,12 @@ from typing import Any
 import fastmcp
 import httpx2
 import pytest
-import yaml
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from assent import GovernedClient
 from assent.client import Challenged, govern_http
+from assent.contract.yaml_document import write_yaml
 from support.client_person import Naps, Somebody
 from support.gateways import Shop, shop_gateway
 from support.identity_provider import IdentityProvider, identity_provider
@@ -50,7 +50,7 @@ FACTS = {
 
 @asynccontextmanager
 async def challenging(folder: Path) -> AsyncIterator[tuple[str, IdentityProvider, Shop]]:
-    (folder / "scoped.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
+    (folder / "scoped.yaml").write_text(write_yaml({"tools": CONTRACTS}))
     async with identity_provider() as provider:
         settings: dict[str, Any] = {
             "auth": {"jwt": {"issuer": provider.issuer, "audience": provider.audience}},

@@ -12,13 +12,13 @@ from typing import Any
 
 import fastmcp
 import pytest
-import yaml
 from mcp import Client
 from mcp.server import MCPServer
 
 from assent import GovernedClient
 from assent.client.ui.terminal import leave_to_server
 from assent.config.load import parse_settings
+from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.status_pages import StatusPages
 from assent.pipeline.approve import approve
@@ -71,7 +71,7 @@ class Book:
 
 @asynccontextmanager
 async def gateway(folder: Path, upstream: str) -> AsyncIterator[tuple[str, GatewayApp]]:
-    (folder / "contracts.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
+    (folder / "contracts.yaml").write_text(write_yaml({"tools": CONTRACTS}))
     settings = {
         "store": f"sqlite:///{folder}/assent.db",
         "upstreams": {"shop": {"url": upstream}},
@@ -79,7 +79,7 @@ async def gateway(folder: Path, upstream: str) -> AsyncIterator[tuple[str, Gatew
         "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
         "secrets": {"directory": str(folder / "keys")},
     }
-    gateway_app = await open_gateway(parse_settings(yaml.safe_dump(settings)))
+    gateway_app = await open_gateway(parse_settings(write_yaml(settings)))
     await gateway_app.start()
     try:
         async with serving(gateway_app.app(StatusPages(gateway_app))) as url:

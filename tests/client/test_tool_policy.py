@@ -34,22 +34,21 @@ def seed_rule(annotations: dict[str, Any], meta: dict[str, Any]) -> bool:
     return not annotations.get("readOnlyHint") and meta.get("x-side-effect") in ASKED
 
 
-@pytest.mark.parametrize("tier", ["read", "compute", "external_spend", "share_export", "destructive"])
-def test_the_published_gate_and_ours_agree_on_every_tier(tier: str) -> None:
-    contract = read_contract("orders.something", {"side_effect": tier})
-    said = definition(contract, profile("geopera"), inputSchema={"type": "object"})
-    del said["_meta"]["dev.assent/contract"]
-    assert needs_confirmation(said) is seed_rule(said["annotations"], said["_meta"])
+def test_the_published_gate_and_ours_agree_on_every_tier() -> None:
+    for tier in ("read", "compute", "external_spend", "share_export", "destructive"):
+        contract = read_contract("orders.something", {"side_effect": tier})
+        said = definition(contract, profile("geopera"), inputSchema={"type": "object"})
+        del said["_meta"]["dev.assent/contract"]
+        assert needs_confirmation(said) is seed_rule(said["annotations"], said["_meta"]), tier
 
 
 @pytest.mark.parametrize("tier", list(Tier))
-@pytest.mark.parametrize("hints", EVERY_COMBINATION)
-def test_a_trusted_tier_decides_whatever_the_hints_say(tier: Tier, hints: tuple[Any, ...]) -> None:
-    assert needs_confirmation(tool(meta={"x-side-effect": tier.value}, hints=hints)) is (tier.value in ASKED)
-    contract = {"tier": tier.value}
-    other = "read" if tier.value in ASKED else "destructive"
-    both = tool(meta={"x-side-effect": other, "dev.assent/contract": contract}, hints=hints)
-    assert needs_confirmation(both) is (tier.value in ASKED)
+def test_a_trusted_tier_decides_whatever_the_hints_say(tier: Tier) -> None:
+    asked, other = tier.value in ASKED, "read" if tier.value in ASKED else "destructive"
+    named = {"x-side-effect": tier.value}
+    contradicted = {"x-side-effect": other, "dev.assent/contract": {"tier": tier.value}}
+    cells = list(product(EVERY_COMBINATION, (named, contradicted)))
+    assert [cell for cell in cells if needs_confirmation(tool(meta=cell[1], hints=cell[0])) is not asked] == []
 
 
 def expected_of_hints(read_only: Any, destructive: Any, idempotent: Any, open_world: Any) -> bool | None:
@@ -63,12 +62,10 @@ def expected_of_hints(read_only: Any, destructive: Any, idempotent: Any, open_wo
     return None if open_world is None else bool(open_world)
 
 
-@pytest.mark.parametrize("hints", EVERY_COMBINATION)
-def test_trusted_hints_decide_where_there_is_no_tier(hints: tuple[Any, ...]) -> None:
+def test_trusted_hints_decide_where_there_is_no_tier() -> None:
+    decided = {hints: expected for hints in EVERY_COMBINATION if (expected := expected_of_hints(*hints)) is not None}
     for name in NAMES:
-        expected = expected_of_hints(*hints)
-        if expected is not None:
-            assert needs_confirmation(tool(name, hints=hints)) is expected
+        assert {hints: needs_confirmation(tool(name, hints=hints)) for hints in decided} == decided
 
 
 @pytest.mark.parametrize(
@@ -87,28 +84,26 @@ def test_inference_decides_where_there_is_nothing(name: str, asks: bool) -> None
     assert needs_confirmation(tool(name), trusted=False) is asks
 
 
-@pytest.mark.parametrize("hints", EVERY_COMBINATION)
-def test_what_an_untrusted_server_says_only_raises_the_guard(hints: tuple[Any, ...]) -> None:
-    for name, tier in product(NAMES, (None, *Tier)):
+@pytest.mark.parametrize("name", NAMES)
+def test_what_an_untrusted_server_says_only_raises_the_guard(name: str) -> None:
+    bare = policy_of(tool(name), trusted=False)
+    for tier, hints in product((None, *Tier), EVERY_COMBINATION):
         contract = {"tier": tier and tier.value, "confirmation": "none"}
         meta = {"x-side-effect": tier and tier.value, "dev.assent/contract": contract}
-        bare = policy_of(tool(name), trusted=False)
         said = policy_of(tool(name, meta=meta, hints=hints), trusted=False)
-        assert said.asks >= bare.asks
-        assert said.risk.number >= bare.risk.number
-        assert said.idempotent is False
-        assert said.contract == {}
-        if hints[1] or (tier and tier.value in ASKED):
-            assert said.asks
+        asks = bare.asks or bool(hints[1]) or (tier is not None and tier.value in ASKED)
+        assert said.asks >= asks, (tier, hints)
+        assert said.risk.number >= bare.risk.number, (tier, hints)
+        assert (said.idempotent, said.contract) == (False, {}), (tier, hints)
 
 
-@pytest.mark.parametrize("hints", EVERY_COMBINATION)
-def test_a_server_is_never_guarded_more_because_it_is_trusted(hints: tuple[Any, ...]) -> None:
-    for name, tier, said in product(NAMES, (None, *Tier), (None, *Tier)):
+@pytest.mark.parametrize("name", NAMES)
+def test_a_server_is_never_guarded_more_because_it_is_trusted(name: str) -> None:
+    for tier, said, hints in product((None, *Tier), (None, *Tier), EVERY_COMBINATION):
         contract = {"tier": said.value, "confirmation": "user"} if said else None
         meta = {"x-side-effect": tier and tier.value, "dev.assent/contract": contract}
-        definition = tool(name, meta=meta, hints=hints)
-        assert needs_confirmation(definition, trusted=False) >= needs_confirmation(definition)
+        listed = tool(name, meta=meta, hints=hints)
+        assert needs_confirmation(listed, trusted=False) >= needs_confirmation(listed), listed
 
 
 def test_a_read_only_delete_is_asked_about_unless_its_server_is_trusted() -> None:
@@ -117,13 +112,13 @@ def test_a_read_only_delete_is_asked_about_unless_its_server_is_trusted() -> Non
     assert not needs_confirmation(lie)
 
 
-@pytest.mark.parametrize("tier", list(Tier))
 @pytest.mark.parametrize("by", ["none", "host", "user", "approver"])
-def test_a_trusted_contract_is_asked_about_as_the_server_would(tier: Tier, by: str) -> None:
+def test_a_trusted_contract_is_asked_about_as_the_server_would(by: str) -> None:
     confirmation = {"by": by, "because": "The table needs it."} if by == "none" else {"by": by}
-    contract = read_contract("t", {"side_effect": tier.value, "confirmation": confirmation})
-    said = definition(contract, profile("spec"), inputSchema={"type": "object"})
-    assert needs_confirmation(said) is (contract.asked_by(ambiguous=False) != "none")
+    for tier in Tier:
+        contract = read_contract("t", {"side_effect": tier.value, "confirmation": confirmation})
+        said = definition(contract, profile("spec"), inputSchema={"type": "object"})
+        assert needs_confirmation(said) is (contract.asked_by(ambiguous=False) != "none"), tier
 
 
 def test_an_sdk_tool_and_its_wire_form_are_one() -> None:

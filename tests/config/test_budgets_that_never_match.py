@@ -21,8 +21,9 @@ PAY = """tools:
 """
 
 
+@pytest.mark.parametrize("budgeted", ["eur", "eUr", "EUR"])
 @pytest.mark.parametrize("currency", ["eur", "Eur", "EUR"])
-async def test_what_a_contract_costs_counts_however_its_currency_is_spelled(currency: str) -> None:
+async def test_what_a_contract_costs_counts_however_either_currency_is_spelled(currency: str, budgeted: str) -> None:
     fields = {
         "side_effect": "external_spend",
         "confirmation": {"by": "none", "because": "a test"},
@@ -30,7 +31,7 @@ async def test_what_a_contract_costs_counts_however_its_currency_is_spelled(curr
         "cost": {"amount": "/amount", "currency": currency},
     }
     world = World({"pay": fields})
-    world.but(budgets=(SpendBudget(amount=Decimal(100), currency="EUR", per="1d"),))
+    world.but(budgets=(SpendBudget(amount=Decimal(100), currency=budgeted, per="1d"),))
     first = await world.call("pay", {"amount": 60}, by=ANN)
     over = await world.call("pay", {"amount": 5000}, by=ANN)
     assert not isinstance(first, Refusal)
@@ -56,7 +57,8 @@ def check(folder: Path, budget: str) -> Result:
     "budget",
     [
         "currency: EUR",
-        "currency: EUR, match: {tool: 'p*'}",
+        "currency: eur",
+        "currency: Eur, match: {tool: 'p*'}",
         "currency: EUR, match: {tool: bank_pay}",
         "currency: EUR, match: {tier: external_spend, upstream: bank}",
         "match: {tool: look}",

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import yaml
 
 from assent.config.load import parse_settings
+from assent.contract.yaml_document import write_yaml
 from assent.errors import SettingsError
 
 OIDC = {"issuer": "https://login.example.com", "client_id": "c", "groups": {"on-call": "approver"}}
 
 
 def parsed(**console: Any) -> Any:
-    return parse_settings(yaml.safe_dump({"console": console})).console
+    return parse_settings(write_yaml({"console": console})).console
 
 
 def test_a_provider_needs_issuer_client_and_groups_and_asks_for_openid() -> None:
@@ -44,6 +44,6 @@ def test_what_is_unknown_or_unsafe_is_an_error_at_its_place(console: dict[str, A
 
 
 def test_step_up_is_asked_by_risk() -> None:
-    found = parse_settings(yaml.safe_dump({"console": {"step_up": {"risks": ["high", "critical"], "max_age": "2m"}}}))
+    found = parse_settings(write_yaml({"console": {"step_up": {"risks": ["high", "critical"], "max_age": "2m"}}}))
     assert {risk: spec.max_age for risk, spec in found.approver_step_up().items()} == {"high": 120, "critical": 120}
     assert parse_settings("{}").approver_step_up() == {}

@@ -25,7 +25,7 @@ FAULTS = [
     ("limits: [{calls: many, per: 1m}]", "limits.0.calls: a whole number is expected"),
     ("limits: [{calls: 1, per: soon}]", "limits.0.per: 'soon' is not a duration; write a whole number"),
     ("budgets: [{amount: lots, per: 1d}]", "budgets.0.amount: a number is expected"),
-    ("budgets: [{amount: 5, currency: euro, per: 1d}]", "budgets.0.currency: this is not a currency. Write its code"),
+    ("budgets: [{amount: 5, currency: €, per: 1d}]", "budgets.0.currency: this is not a currency. Write its code"),
     (
         "guards: [{rule: allow_domains, domain: [x.org]}]",
         "guards.0.domain: there is no such key. Did you mean domains?",

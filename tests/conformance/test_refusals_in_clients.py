@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from assent.contract.yaml_document import write_yaml
 from support.conformance.programs import MISSING, inspect, run_client
 from support.gateways import shop_gateway
 from support.transports import ROOT
@@ -35,9 +35,9 @@ async def run(edge: str, folder: Path, version: str, arguments: dict[str, Any], 
 
 def wrapped(folder: Path) -> list[str]:
     contracts, configuration = folder / "contracts.yaml", folder / "assent.yaml"
-    contracts.write_text(yaml.safe_dump({"tools": CONTRACTS}))
+    contracts.write_text(write_yaml({"tools": CONTRACTS}))
     said = {"mode": "enforce", "store": f"sqlite:///{folder}/assent.db", "contracts": [str(contracts)]}
-    configuration.write_text(yaml.safe_dump({**said, "secrets": {"directory": str(folder / "keys")}}))
+    configuration.write_text(write_yaml({**said, "secrets": {"directory": str(folder / "keys")}}))
     server = Path(__file__).parents[1] / "support" / "conformance" / "order_server.py"
     return [*ASSENT, "wrap", "-c", str(configuration), "--", sys.executable, str(server)]
 

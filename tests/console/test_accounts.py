@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from assent.console.totp import code_at, matching_counter
+from assent.gateway.people.totp import code_at, matching_counter
 from support.console_browser import browser, signed_in
 from support.console_people import PASSWORD, code, enrol, make_account, shown_link, sign_in
-from support.gateways import gateway
+from support.gateways import gateway, post
 
 
 async def test_a_person_enrols_by_a_link_and_signs_in_with_password_and_code(tmp_path: Path) -> None:
@@ -137,6 +138,46 @@ async def test_accounts_can_be_switched_off(tmp_path: Path) -> None:
         assert (await sign_in(person, "bob", PASSWORD, "000000")).status_code == 404
         async with signed_in(url, app.store) as admin:
             assert (await admin.get("/console/accounts")).status_code == 404
+
+
+KEYS = {"adm": ("human", ["admin"]), "root": ("human", ["admin", "operator"]), "bot": ("agent", ["admin", "operator"])}
+
+
+def key(name: str) -> str:
+    return f"assent_{name:0<8}_secret-of-{name}"
+
+
+async def test_the_api_manages_accounts_as_the_page_does(tmp_path: Path) -> None:
+    keys = [{"name": name, "key": key(name), "kind": kind, "roles": roles} for name, (kind, roles) in KEYS.items()]
+    async with gateway(tmp_path, {}, auth={"api_keys": keys}) as (url, _), browser(url) as person:
+        base = url.removesuffix("/mcp")
+
+        async def ask(by: str, path: str, body: Any = None) -> tuple[int, Any]:
+            answer = await post(f"{base}/api/accounts{path}", body or {}, authorization=f"Bearer {key(by)}")
+            return answer.status_code, answer.json()
+
+        status, made = await ask("root", "", {"name": "bob", "roles": ["approver"]})
+        assert (status, made["name"], made["roles"], made["state"]) == (200, "bob", ["approver"], "active")
+        await enrol(person, made["enrol"])
+        other = {"name": "eve", "roles": ["viewer"], "tenant": "other"}
+        assert (await ask("root", "", other))[0] == 200
+        assert [(await ask("adm", path))[0] for path in ("/eve/reset", "/nobody/reset", "/%2e%2e/reset")] == [404] * 3
+        assert (await ask("adm", "", {"name": "x", "roles": ["operator"]}))[0] == 403
+        assert (await ask("adm", "", {**other, "name": "x"}))[0] == 403
+        assert (await ask("bot", "", {"name": "x", "roles": ["viewer"]}))[0] == 403
+        assert (await ask("root", "", {"name": "bob", "roles": ["viewer"]}))[0] == 409
+        assert (await ask("root", "", {"name": "x", "roles": []}))[0] == 422
+        status, changed = await ask("adm", "/bob/roles", {"roles": ["viewer"]})
+        assert (status, changed["roles"]) == (200, ["viewer"])
+        assert (await person.get("/console/account")).status_code == 303, "the session with the old roles has ended"
+        assert (await ask("adm", "/bob/disable"))[1]["state"] == "disabled"
+        status, again = await ask("adm", "/bob/reset")
+        assert (status, again["state"]) == (200, "active")
+        await enrol(person, again["enrol"])
+        listed = {by: await person.get("/api/accounts", authorization=f"Bearer {key(by)}") for by in KEYS}
+        assert [one["name"] for one in listed["adm"].json()["accounts"]] == ["bob"]
+        assert [one["name"] for one in listed["root"].json()["accounts"]] == ["bob", "eve"]
+        assert listed["bot"].status_code == 403
 
 
 async def test_changes_of_accounts_are_written_down(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from assent.contract.yaml_document import write_yaml
 from support.console_browser import Browser, signed_in
 from support.gateways import ANN_KEY, CI, CONTRACTS, Shop, post, rpc, shop_gateway
 
@@ -27,7 +27,7 @@ def call(tool: str, **arguments: Any) -> dict[str, Any]:
 async def shop(folder: Path, **more: Any) -> AsyncIterator[tuple[str, Any, Shop]]:
     """A shop whose contract for deletion has a sentence."""
     file = folder / "named.yaml"
-    file.write_text(yaml.safe_dump({"tools": {**CONTRACTS, "delete_order": NAMED}}))
+    file.write_text(write_yaml({"tools": {**CONTRACTS, "delete_order": NAMED}}))
     async with shop_gateway(folder, **{"contracts": [str(file)], **more}) as found:
         yield found
 

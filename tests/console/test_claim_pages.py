@@ -67,7 +67,7 @@ async def test_a_finding_without_evidence_settles_nothing(form: dict[str, str], 
     async with shop_gateway(tmp_path) as (url, gateway_app, _), signed_in(url, gateway_app.store) as person:
         await start(gateway_app, "doubtful")
         assert (await person.send("/console/claims/doubtful/settle", form)).status_code == 422
-        record = await gateway_app.store.recall("doubtful")
+        record = await gateway_app.store.claim_by_id("doubtful")
         assert record.state is State.STARTED
 
 

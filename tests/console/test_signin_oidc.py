@@ -61,7 +61,7 @@ async def test_the_tenant_is_the_one_that_the_provider_names(tmp_path: Path) -> 
         async with gateway(tmp_path, {}, console=oidc_settings(issuer, tenant_claim="tenant")) as (url, _):
             async with browser(url) as person, browser(url) as nobody:
                 assert (await sign_in_through(person, tenant="acme", **ANN)).status_code == 303
-                assert "tenant acme" in (await person.get("/console/approvals")).text
+                assert "<dt>Tenant</dt><dd>acme</dd>" in (await person.get("/console/approvals")).text
                 refused = await sign_in_through(nobody, login="bob", groups="approvers")
                 assert refused.status_code == 403 and "You have no tenant" in refused.text
 

@@ -32,9 +32,11 @@ AUTH = {
 
 
 @asynccontextmanager
-async def waiting(folder: Path, console: dict[str, Any]) -> AsyncIterator[tuple[str, GatewayApp, Shop, str]]:
+async def waiting(
+    folder: Path, console: dict[str, Any], **settings: Any
+) -> AsyncIterator[tuple[str, GatewayApp, Shop, str]]:
     """A gateway with one call that waits for an approver."""
-    more: dict[str, Any] = {"console": console, "auth": AUTH}
+    more: dict[str, Any] = {"console": console, "auth": AUTH, **settings}
     async with shop_gateway(folder, **more) as (url, app, shop):
         found = problem((await post(url, CALL)).json()["result"])
         yield url, app, shop, found["approval"]
@@ -84,8 +86,19 @@ async def test_saying_no_needs_no_step_up(tmp_path: Path) -> None:
         assert await state(app, approval) == "declined"
 
 
-async def test_without_a_demand_an_old_sign_in_approves(tmp_path: Path) -> None:
+async def test_a_critical_call_needs_a_recent_sign_in_by_default(tmp_path: Path) -> None:
     async with waiting(tmp_path, {}) as (url, app, _, approval), signed_in(url, app.store) as person:
+        await age(app, 301)
+        await person.send(f"/console/approvals/{approval}/approve")
+        assert await state(app, approval) == "pending"
+        await age(app, 10)
+        await person.send(f"/console/approvals/{approval}/approve")
+        assert await state(app, approval) == "approved"
+
+
+async def test_without_a_demand_an_old_sign_in_approves(tmp_path: Path) -> None:
+    off = {"defaults": {"step_up": {"approvers": "none"}}}
+    async with waiting(tmp_path, {}, **off) as (url, app, _, approval), signed_in(url, app.store) as person:
         await age(app, 9999)
         await person.send(f"/console/approvals/{approval}/approve")
         assert await state(app, approval) == "approved"

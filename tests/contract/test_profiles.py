@@ -36,7 +36,7 @@ OPEN_WORLD = (None, True, False)
 RECOVERIES = (None, "none", "keyed", "natural")
 
 
-def fields_of(column: str, open_world: bool | None, recovery: str | None) -> dict[str, Any]:
+def fields_of(column: str, open_world: bool | None = None, recovery: str | None = None) -> dict[str, Any]:
     fields: dict[str, Any] = {"side_effect": column.split(",")[0], "overwrites": "overwrites" in column}
     if open_world is not None:
         fields["open_world"] = open_world
@@ -51,12 +51,6 @@ def said(cell: str, declared: bool | None) -> bool | None:
     return WORDS[cell[2]] if declared is None else declared
 
 
-CELLS = [
-    (name, column, open_world, recovery)
-    for name, column, open_world, recovery in itertools.product(TABLE, COLUMNS, OPEN_WORLD, RECOVERIES)
-]
-
-
 def row_of(name: str, column: str) -> list[str]:
     return TABLE[name].split(" | ")[COLUMNS.index(column)].split()
 
@@ -65,13 +59,9 @@ def test_the_table_has_every_profile_there_is() -> None:
     assert sorted(TABLE) == profile_names()
 
 
-@pytest.mark.parametrize(("name", "column", "open_world", "recovery"), CELLS)
-def test_a_profile_says_what_its_table_says(
-    name: str, column: str, open_world: bool | None, recovery: str | None
-) -> None:
+def expected(name: str, column: str, open_world: bool | None, recovery: str | None) -> dict[str, bool | None]:
     read_only, destructive, idempotent, world = row_of(name, column)
-    contract = read_contract("tool", fields_of(column, open_world, recovery))
-    assert profile(name).hints(contract) == {
+    return {
         "read_only": said(read_only, None),
         "destructive": said(destructive, None),
         "idempotent": said(idempotent, True if recovery == "natural" else None),
@@ -79,27 +69,32 @@ def test_a_profile_says_what_its_table_says(
     }
 
 
-@pytest.mark.parametrize(("name", "column"), list(itertools.product(TABLE, COLUMNS)))
-@pytest.mark.parametrize(("hint", "value"), [(h, v) for h in ("idempotent", "open_world") for v in (True, False)])
-def test_idempotent_and_open_world_are_overridden_freely_with_a_reason(
-    name: str, column: str, hint: str, value: bool
-) -> None:
-    fields = fields_of(column, None, None) | {"hints": {hint: value, "because": "measured"}}
-    plain = profile(name).hints(read_contract("tool", fields_of(column, None, None)))
-    assert profile(name).hints(read_contract("tool", fields)) == plain | {hint: value}
+def hints_of(name: str, fields: dict[str, Any], **hints: bool) -> dict[str, bool | None]:
+    given = fields | ({"hints": {**hints, "because": "measured"}} if hints else {})
+    return profile(name).hints(read_contract("tool", given))
 
 
-@pytest.mark.parametrize(("name", "column"), [(n, c) for n in TABLE for c in COLUMNS if c != "read"])
-def test_destructive_is_raised_with_a_reason(name: str, column: str) -> None:
-    fields = fields_of(column, None, None) | {"hints": {"destructive": True, "because": "it truncates"}}
-    assert profile(name).hints(read_contract("tool", fields))["destructive"] is True
+@pytest.mark.parametrize("name", TABLE)
+def test_a_profile_says_what_its_table_says_whatever_a_contract_declares(name: str) -> None:
+    cells = list(itertools.product(COLUMNS, OPEN_WORLD, RECOVERIES))
+    assert {cell: hints_of(name, fields_of(*cell)) for cell in cells} == {cell: expected(name, *cell) for cell in cells}
 
 
-@pytest.mark.parametrize("column", COLUMNS)
-@pytest.mark.parametrize("hints", [{"read_only": True}, {"read_only": False}, {"destructive": False}])
-def test_read_only_is_never_overridden_and_destructive_never_lowered(column: str, hints: dict[str, bool]) -> None:
-    with pytest.raises(ContractError):
-        read_contract("tool", fields_of(column, None, None) | {"hints": {**hints, "because": "no reason is enough"}})
+@pytest.mark.parametrize("name", TABLE)
+def test_a_reason_overrides_idempotent_and_open_world_freely_and_raises_destructive(name: str) -> None:
+    overrides = [*itertools.product(("idempotent", "open_world"), (True, False)), ("destructive", True)]
+    cells = [(column, *one) for column, one in itertools.product(COLUMNS, overrides)]
+    allowed = [cell for cell in cells if cell[:2] != ("read", "destructive")]
+    found = {
+        (column, hint, value): hints_of(name, fields_of(column), **{hint: value}) for column, hint, value in allowed
+    }
+    assert found == {cell: hints_of(name, fields_of(cell[0])) | {cell[1]: cell[2]} for cell in allowed}
+
+
+def test_read_only_is_never_overridden_and_destructive_never_lowered() -> None:
+    for column, hint in itertools.product(COLUMNS, ({"read_only": True}, {"read_only": False}, {"destructive": False})):
+        with pytest.raises(ContractError):
+            hints_of("spec", fields_of(column), **hint)
 
 
 FLAGS = st.sampled_from([None, True, False])
@@ -133,11 +128,11 @@ def test_only_a_read_is_ever_read_only() -> None:
         assert (row_of(name, column)[0] == "T") is (column == "read")
 
 
-@pytest.mark.parametrize("name", [name for name in TABLE if name != "mcpgate"])
-def test_historic_names_change_nothing_where_a_profile_has_none(name: str) -> None:
+def test_historic_names_change_nothing_where_a_profile_has_none() -> None:
     contract = read_contract("tool", {"side_effect": "write"})
-    plain = annotations_of(contract, profile(name))
-    assert annotations_of(contract, profile(name), historic_names=True) == plain
+    without = [name for name in TABLE if name != "mcpgate"]
+    historic = {name: annotations_of(contract, profile(name), historic_names=True) for name in without}
+    assert historic == {name: annotations_of(contract, profile(name)) for name in without}
 
 
 def test_historic_names_are_those_of_the_mcpgate_document() -> None:
@@ -149,22 +144,11 @@ def test_historic_names_are_those_of_the_mcpgate_document() -> None:
     assert list(historic.values()) == list(standard.values()) == ["T", False, False, True, True]
 
 
-@pytest.mark.parametrize(
-    ("name", "beside", "inside"),
-    [
-        ("spec", True, True),
-        ("mcp-first", True, True),
-        ("closient", True, True),
-        ("anthropic", True, True),
-        ("openai", True, True),
-        ("geopera", True, True),
-        ("epd", False, True),
-        ("mcpgate", False, True),
-    ],
-)
-def test_the_title_stands_where_the_profile_puts_it(name: str, beside: bool, inside: bool) -> None:
-    made = definition(read_contract("tool", {"side_effect": "read", "title": "T"}), profile(name), inputSchema={})
-    assert (made.get("title") == "T", made["annotations"].get("title") == "T") == (beside, inside)
+def test_a_title_is_an_annotation_and_beside_them_except_in_two_profiles() -> None:
+    contract = read_contract("tool", {"side_effect": "read", "title": "T"})
+    made = {name: definition(contract, profile(name), inputSchema={}) for name in TABLE}
+    assert {one["annotations"].get("title") for one in made.values()} == {"T"}
+    assert [name for name, one in made.items() if one.get("title") != "T"] == ["epd", "mcpgate"]
 
 
 def test_only_geopera_lists_locked_tools_and_only_mcp_first_sends_failure_names() -> None:

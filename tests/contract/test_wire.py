@@ -9,7 +9,7 @@ import pytest
 
 from assent.contract.profiles import profile, profile_names
 from assent.contract.reader import read_contract
-from assent.contract.wire import CONTRACT_KEY, Claims, definition, meta_of, projection, read_claims
+from assent.contract.wire import CONTRACT_KEY, Claims, definition, meta_of, projection, read_claims, runtime_failures
 from support.contract_examples import FULL, contract_with
 
 PRIVATE = {
@@ -102,7 +102,7 @@ def test_host_levers_are_pulled_only_where_the_host_asks(name: str, by: str) -> 
     pulled = {"anthropic/requiresUserInteraction": True, "cursor/requiresConfirmation": True}
     said = definition(made, profile(name), inputSchema={}, _meta=dict(pulled))
     assert ("anthropic/requiresUserInteraction" in said["_meta"]) is (by == "host")
-    assert ("cursor/requiresConfirmation" in said["annotations"]) is (by == "host")
+    assert ("cursor/requiresConfirmation" in said["annotations"]) is (by == "host" and name != "mcpgate")
     assert "cursor/requiresConfirmation" not in said["_meta"]
 
 
@@ -191,6 +191,7 @@ def test_mcp_first_carries_the_whole_risk_model() -> None:
         "sideEffects": ["Sends."],
         "auditEvent": "emails.send.called",
         "failureModes": ["bounced"],
+        "runtimeFailureModes": runtime_failures(made),
         "category": "communication",
     }
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from assent.core.audit import call_facts, call_values, principal_values, request_values
-from assent.core.call import Request
+from assent.core.audit import call_facts, call_values, principal_values, unknown_tool_values
 from assent.core.principal import Principal
 from support.calls import call_of
 
@@ -46,4 +45,4 @@ def test_the_chain_of_actors_is_kept() -> None:
 
 
 def test_a_request_that_never_became_a_call_leaves_a_bounded_trace() -> None:
-    assert request_values(Request("x" * 10_000, {"secret": 1})) == {"tool": "x" * 128}
+    assert unknown_tool_values("x" * 10_000) == {"tool": "x" * 128}

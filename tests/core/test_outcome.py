@@ -30,7 +30,7 @@ def test_an_alias_is_sent_only_where_the_profile_asks_for_it() -> None:
     refusal = Refusal("authorize.missing_permissions")
     assert refusal.problem(failure=True)["failure"] == "permission_denied"
     assert "failure" not in refusal.problem()
-    assert "failure" not in Refusal("execute.failed").problem(failure=True)
+    assert "failure" not in Refusal("settle.unknown").problem(failure=True)
 
 
 def test_a_problem_is_a_tool_result_with_its_sentence_as_text() -> None:

@@ -1,8 +1,9 @@
-"""Do the decisions written down hold, for the sentence itself and through every edge that says it?"""
+"""The decision cases hold for the pipeline itself and through every edge that runs it."""
 
 from __future__ import annotations
 
-from functools import partial
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,38 +11,49 @@ import pytest
 from assent.contract.tiers import Risk, Tier
 from assent.core.principal import KINDS
 from assent.core.refusals import CATALOGUE
-from assent.testing.decisions import Case, load_cases, play
-from support.library_harness import EDGE, FastMCPTable, LibraryTable
+from assent.testing.decisions import Case, Harness, load_cases, play
+from support.decision_edges import EDGES, OTHERWISE, opened, reason
 
-CASES = load_cases([Path(__file__).parents[1] / "decisions"])
-
-
-def name_of(case: Case) -> str:
-    return f"{Path(case.file).stem}: {case.name}"
+CASES = load_cases([Path(__file__).parent])
+FEWEST = {"http": 550, "wrap": 540, "client": 470, **{edge: 545 for edge in EDGES if edge.startswith(("sdk", "fast"))}}
 
 
-@pytest.mark.parametrize("case", CASES, ids=name_of)
-async def test_the_sentence_decides_as_written(case: Case) -> None:
-    assert await play(case) == []
+async def differences(case: Case, open_table: Callable[..., Harness], *, tolerant: bool) -> list[str]:
+    """What differs from the case; where it is known to differ, the edge may be unable to send it at all."""
+    try:
+        async with asyncio.timeout(60):
+            return await play(case, open_table)
+    except Exception as error:
+        if not tolerant:
+            raise
+        return [repr(error)]
 
 
-@pytest.mark.parametrize("era", ["auto", "legacy"])
-@pytest.mark.parametrize("case", [case for case in CASES if EDGE not in case.not_through], ids=name_of)
-async def test_a_server_of_the_sdk_decides_as_written(case: Case, era: str) -> None:
-    assert await play(case, partial(LibraryTable, era=era)) == []
+@pytest.mark.parametrize("edge", EDGES)
+async def test_an_edge_decides_as_written_unless_it_says_why_not(edge: str, tmp_path: Path) -> None:
+    wrong: dict[str, object] = {}
+    async with opened(edge, tmp_path) as open_table:
+        for case in CASES:
+            differs = await differences(case, open_table, tolerant=reason(edge, case) is not None)
+            if reason(edge, case) is None and differs:
+                wrong[f"{case.file}:{case.line} {case.name}"] = differs
+            elif reason(edge, case) is not None and not differs:
+                wrong[f"{case.file}:{case.line} {case.name}"] = "it holds here: remove it from OTHERWISE"
+    assert wrong == {}
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if EDGE not in case.not_through], ids=name_of)
-async def test_a_server_of_fastmcp_decides_as_written(case: Case) -> None:
-    era = "legacy" if CASES.index(case) % 2 else "auto"
-    assert await play(case, partial(FastMCPTable, era=era)) == []
+def test_nearly_every_case_runs_through_every_edge_and_each_exception_has_a_reason() -> None:
+    written = {edge: sum(reason(edge, case) is None for case in CASES) for edge in EDGES}
+    assert {edge: count for edge, count in written.items() if count < FEWEST.get(edge, len(CASES))} == {}
+    reasons = [why for reasons in OTHERWISE.values() for why in reasons]
+    assert all(len(why.split()) > 5 for why in reasons)
 
 
 def test_every_refusal_that_a_call_or_an_approval_can_meet_is_written_down() -> None:
     written = {case.expect.refusal for case in CASES if case.expect.refusal}
     written |= {"confirm.confirmation_required" for case in CASES if case.expect.pause}
-    # Tasks are refused before a call is governed; stop switches have tests of their own (test_stop_switches.py).
-    beside = {"validate.task_unsupported", "authorize.stopped"}
+    # Tasks are refused before a call is governed; stop switches and accounts at upstreams have tests of their own.
+    beside = {"validate.task_unsupported", "authorize.stopped", "guard.not_connected"}
     assert written == {code for code in CATALOGUE if not code.startswith("settle.")} - beside
 
 
@@ -52,9 +64,3 @@ def test_every_tier_at_every_risk_for_every_kind_of_principal_is_written_down() 
         if Path(case.file).stem == "matrix"
     }
     assert {(tier.value, risk.value, kind) for tier in Tier for risk in Risk for kind in KINDS} <= seen
-
-
-def test_what_cannot_be_said_through_an_edge_is_little_and_has_its_reason() -> None:
-    unsaid = {case.name: case.not_through[EDGE] for case in CASES if EDGE in case.not_through}
-    assert len(unsaid) < len(CASES) / 20
-    assert all(len(reason.split()) > 3 for reason in unsaid.values())

@@ -341,7 +341,9 @@ async def test_a_required_dry_run_cannot_be_skipped_and_is_shown_to_the_person(
     assert problem(skipped)["code"] == problem(other)["code"] == "rehearse.dry_run_required"
     assert preview.structured_content == {
         "dryRun": True,
-        "warnings": [],
+        "warnings": [
+            "The tool was not asked: this preview comes from its contract, so the tool's own checks are still to come."
+        ],
         "missingPermissions": [],
         "expectedSideEffects": ["The customer and all their orders are deleted for good."],
         "estimatedDurationMs": None,

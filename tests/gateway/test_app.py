@@ -144,11 +144,6 @@ async def test_who_comes_through_a_proxy_on_this_machine_is_not_anonymous(header
     assert refused.json()["code"] == "authenticate.missing"
 
 
-def test_a_policy_that_would_not_be_enforced_is_refused() -> None:
-    with pytest.raises(SettingsError, match="does not enforce policies"):
-        parse_settings("policies: [policies/*.cedar]")
-
-
 async def test_the_callers_credentials_never_reach_the_upstream(tmp_path: Path) -> None:
     seen: list[dict[str, str]] = []
     shop = Shop()

@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx2
 import pytest
-import yaml
 from mcp import Client
 
+from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import GatewayApp
 from support.gateways import HEADERS, Shop, gateway, post, rpc
 from support.library_server import Library
@@ -60,7 +60,7 @@ class Odd:
 
 @asynccontextmanager
 async def beside(folder: Path, misbehave: Misbehave, **more: Any) -> AsyncIterator[tuple[str, GatewayApp, Odd]]:
-    (folder / "both.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
+    (folder / "both.yaml").write_text(write_yaml({"tools": CONTRACTS}))
     odd = Odd(misbehave)
     async with ScriptedServer(odd) as server, over_http(Shop().server) as shop:
         upstreams = {"odd": {"url": server.url, "timeout": "1s"}, "shop": {"url": shop}}
@@ -120,7 +120,6 @@ ODDITIES: dict[str, Misbehave] = {
     "503 without a message": says(b"{}", b"503 Service Unavailable"),
     "502 with nothing": says(b"", b"502 Bad Gateway"),
     "a redirect": says(b"", b"302 Found"),
-    "a demand for credentials": says(b"", b"401 Unauthorized"),
     "JSON that is none": says(b"{"),
     "JSON that is no message": says(b'["jsonrpc"]'),
     "an answer to another request": says(b'{"jsonrpc":"2.0","id":99999,"result":{"content":[]}}'),

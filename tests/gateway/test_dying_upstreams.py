@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import yaml
 
+from assent.contract.yaml_document import write_yaml
 from assent.core.outcome import problem_in
 from support.gateways import HEADERS, gateway, rpc
 from support.processes import started
@@ -56,7 +56,7 @@ async def say(port: int, method: str, path: str) -> None:
 async def killed_while_busy(folder: Path, each: int, tool: str) -> tuple[list[Any], list[Any], list[Any], list[str]]:
     """Answers of the steady upstream, of the killed one, of the same keys after its restart, and its own log."""
     log = folder / "doomed.log"
-    (folder / "both.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
+    (folder / "both.yaml").write_text(write_yaml({"tools": CONTRACTS}))
     with (
         started("support.killable_upstream", str(folder / "steady.log")) as (_, steady_port),
         started("support.killable_upstream", str(log)) as (process, doomed_port),
@@ -105,7 +105,7 @@ async def test_reads_of_a_killed_upstream_fail_plainly_and_work_after_its_restar
 
 async def test_an_upstream_that_is_down_at_start_says_so_and_is_served_once_it_is_up(tmp_path: Path) -> None:
     log = str(tmp_path / "log")
-    (tmp_path / "both.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
+    (tmp_path / "both.yaml").write_text(write_yaml({"tools": CONTRACTS}))
     with started("support.killable_upstream", log) as (process, port):
         process.kill()
         process.wait()

@@ -10,10 +10,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-import yaml
 from mcp.server import MCPServer
 
 from assent.contract.reader import read_contract
+from assent.contract.yaml_document import write_yaml
 from assent.core.catalogue import catalogue_of
 from assent.core.pins import pins_of, pins_text
 from assent.core.tool import compile_tool
@@ -56,7 +56,7 @@ async def two(folder: Path, estimate: str, **more: Any) -> AsyncIterator[tuple[s
         "priced_estimate": {"side_effect": "read"},
         "priced_wipe": {"side_effect": "destructive"},
     }
-    (folder / "priced.yaml").write_text(yaml.safe_dump({"tools": contracts}))
+    (folder / "priced.yaml").write_text(write_yaml({"tools": contracts}))
     priced = Priced()
     async with over_http(priced.server) as one, over_http(Shop().server) as other:
         upstreams = {"priced": {"url": one}, "shop": {"url": other}}

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from assent.config.load import load_settings
+from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import open_gateway
 from assent.gateway.status_pages import StatusPages
 from support.loopback_server import serving
@@ -98,7 +98,7 @@ async def kernel_gateway(folder: Path) -> AsyncIterator[tuple[str, Kernel]]:
     kernel = Kernel()
     (folder / "kernel.json").write_text(json.dumps(KERNEL))
     priced = {"side_effect": "external_spend", "estimate": {"tool": "orders.estimate", "amount": "/price"}}
-    (folder / "contracts.yaml").write_text(yaml.safe_dump({"tools": {"orders.place": priced}}))
+    (folder / "contracts.yaml").write_text(write_yaml({"tools": {"orders.place": priced}}))
     async with serving_api(kernel.app()) as base:
         upstream = {"openapi": "kernel.json", "base_url": base, "profile": "geopera", "prefix": ""}
         settings = {
@@ -106,7 +106,7 @@ async def kernel_gateway(folder: Path) -> AsyncIterator[tuple[str, Kernel]]:
             "contracts": ["contracts.yaml"],
             "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
         }
-        (folder / "assent.yaml").write_text(yaml.safe_dump(settings))
+        (folder / "assent.yaml").write_text(write_yaml(settings))
         gateway_app = await open_gateway(load_settings(folder / "assent.yaml"))
         await gateway_app.start()
         try:

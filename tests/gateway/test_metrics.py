@@ -13,7 +13,7 @@ from assent.core.outcome import Answer, Refusal
 from assent.gateway.metrics import CallCounters, GatewayStatus, render, summarize_observed
 from support.gateways import ANN_KEY, ANYBODY, CI, post, rpc, shop_gateway
 
-_SAMPLE = re.compile(r'^[a-z_]+(\{([a-z]+="([^"\\\n]|\\.)*",?)*\})? -?[0-9.]+(e[+-]?\d+)?$')
+_SAMPLE = re.compile(r'^[a-z_]+(\{([a-z_]+="([^"\\\n]|\\.)*",?)*\})? -?[0-9.]+(e[+-]?\d+)?$')
 
 
 async def page(url: str, **headers: str) -> httpx2.Response:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-import yaml
 from mcp import Client
 from mcp.server import MCPServer
 from pydantic import Field
 
+from assent.contract.yaml_document import write_yaml
 from support.gateways import Shop, gateway
 from support.transports import over_http
 
@@ -50,7 +50,7 @@ def mapping() -> MCPServer[Any]:
 
 @asynccontextmanager
 async def in_front(folder: Path, mode: str) -> AsyncIterator[Client]:
-    (folder / "map.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
+    (folder / "map.yaml").write_text(write_yaml({"tools": CONTRACTS}))
     async with over_http(mapping()) as one, over_http(Shop().server) as other:
         upstreams, files = {"map": {"url": one}, "shop": {"url": other}}, [str(folder / "map.yaml")]
         async with gateway(folder, upstreams, contracts=files) as (url, _), Client(url, mode=mode) as client:

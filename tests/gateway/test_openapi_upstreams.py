@@ -11,12 +11,12 @@ from typing import Any
 
 import httpx2
 import pytest
-import yaml
 from click.testing import CliRunner
 from mcp.shared.exceptions import MCPError
 
 from assent.cli.contract import contract
 from assent.config.load import load_settings
+from assent.contract.yaml_document import write_yaml
 from assent.errors import FaultsError
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.status_pages import StatusPages
@@ -42,7 +42,7 @@ def configured(folder: Path, base: str, described: Any = ORDERS, **more: Any) ->
         "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
         **more,
     }
-    (folder / "assent.yaml").write_text(yaml.safe_dump(settings))
+    (folder / "assent.yaml").write_text(write_yaml(settings))
     return folder / "assent.yaml"
 
 
@@ -87,7 +87,7 @@ async def test_the_gateways_credentials_travel_and_the_callers_do_not(tmp_path: 
 
 async def test_a_contract_file_is_laid_over_the_document_and_the_rest_of_it_stands(tmp_path: Path) -> None:
     overlay = {"tools": {"list_orders": {"side_effect": "read", "title": "See the orders", "permissions": ["o:read"]}}}
-    (tmp_path / "contracts.yaml").write_text(yaml.safe_dump(overlay))
+    (tmp_path / "contracts.yaml").write_text(write_yaml(overlay))
     async with orders_gateway(tmp_path, contracts=["contracts.yaml"]) as (_, gateway_app, _service):
         listed = gateway_app.catalogue().tools["list_orders"]
         placed = gateway_app.catalogue().tools["place_order"]
@@ -139,7 +139,7 @@ async def test_a_missing_document_is_a_fault_of_the_configuration(tmp_path: Path
 def test_operations_without_a_tool_are_listed_with_their_reason(tmp_path: Path) -> None:
     image = {"/tile": {"get": {"operationId": "tile", "responses": ok({"type": "string"}, "image/png")}}}
     path = tmp_path / "api.yaml"
-    path.write_text(yaml.safe_dump(document(image)))
+    path.write_text(write_yaml(document(image)))
     result = CliRunner().invoke(contract, ["show", str(path), "--excluded"])
     assert "GET /tile: it answers with an image or a tile (image/png)" in result.stdout
     as_json = CliRunner().invoke(contract, ["show", str(path), "--excluded", "--format", "json"])

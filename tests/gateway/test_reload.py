@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from mcp import Client
 
 from assent.config.load import load_settings
+from assent.contract.yaml_document import write_yaml
 from assent.core.outcome import problem_in
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.reload import ConfigReloader, signature, watched_files
@@ -41,7 +41,7 @@ class Desk:
 
 
 def write(folder: Path, upstreams: dict[str, Any], tools: dict[str, Any] | str, **more: Any) -> None:
-    text = tools if isinstance(tools, str) else yaml.safe_dump({"tools": tools})
+    text = tools if isinstance(tools, str) else write_yaml({"tools": tools})
     (folder / "contracts.yaml").write_text(text)
     settings = {
         "store": "sqlite:///assent.db",
@@ -51,7 +51,7 @@ def write(folder: Path, upstreams: dict[str, Any], tools: dict[str, Any] | str, 
         "secrets": {"directory": "keys"},
         **more,
     }
-    (folder / "assent.yaml").write_text(yaml.safe_dump(settings))
+    (folder / "assent.yaml").write_text(write_yaml(settings))
 
 
 @asynccontextmanager

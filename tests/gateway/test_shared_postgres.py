@@ -9,10 +9,10 @@ from typing import Any
 
 import httpx2
 import pytest
-import yaml
 from mcp.server.mcpserver import MCPServer
 
 from assent.config.load import parse_settings
+from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import open_gateway
 from support.loopback_server import serving
 from support.postgres_server import drop_store, new_store_url
@@ -40,7 +40,7 @@ class Shop:
 @pytest.fixture
 async def gateway_apps(tmp_path: Path) -> AsyncIterator[tuple[Shop, list[str]]]:
     shop, store = Shop(), await new_store_url()
-    (tmp_path / "contracts.yaml").write_text(yaml.safe_dump({"tools": {"note": {"side_effect": "write"}}}))
+    (tmp_path / "contracts.yaml").write_text(write_yaml({"tools": {"note": {"side_effect": "write"}}}))
     urls = []
     async with AsyncExitStack() as stack:
         upstream = await stack.enter_async_context(over_http(shop.server))
@@ -53,7 +53,7 @@ async def gateway_apps(tmp_path: Path) -> AsyncIterator[tuple[Shop, list[str]]]:
             "budgets": [{"amount": 15, "per": "1d"}],
         }
         for _ in range(2):
-            gateway_app = await open_gateway(parse_settings(yaml.safe_dump(settings)))
+            gateway_app = await open_gateway(parse_settings(write_yaml(settings)))
             await gateway_app.start()
             stack.push_async_callback(gateway_app.stop)
             urls.append(await stack.enter_async_context(serving(gateway_app.app(_nothing_else))))

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 from mcp.shared.exceptions import MCPError
 
 from assent.config.load import load_settings
+from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import open_gateway
 from assent.gateway.status_pages import StatusPages
 from support.loopback_server import serving
@@ -27,7 +27,7 @@ def era(request: pytest.FixtureRequest) -> str:
 
 def configured(folder: Path, **upstreams: object) -> Path:
     settings = {"upstreams": upstreams, "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}}}
-    (folder / "assent.yaml").write_text(yaml.safe_dump(settings))
+    (folder / "assent.yaml").write_text(write_yaml(settings))
     return folder / "assent.yaml"
 
 

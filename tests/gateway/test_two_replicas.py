@@ -9,9 +9,9 @@ from typing import Any
 
 import httpx2
 import pytest
-import yaml
 from mcp.server.mcpserver import MCPServer
 
+from assent.contract.yaml_document import write_yaml
 from assent.stores import open_store
 from support.gateways import HEADERS, rpc
 from support.postgres_server import drop_store, new_store_url
@@ -65,7 +65,7 @@ async def replicas(tmp_path: Path) -> AsyncIterator[Replicas]:
         "note": {"side_effect": "write"},
         "order": {"side_effect": "external_spend", "confirmation": {"by": "approver"}},
     }
-    (tmp_path / "contracts.yaml").write_text(yaml.safe_dump({"tools": contracts}))
+    (tmp_path / "contracts.yaml").write_text(write_yaml({"tools": contracts}))
     async with AsyncExitStack() as stack:
         upstream = await stack.enter_async_context(over_http(shop.server))
         settings = {
@@ -75,7 +75,7 @@ async def replicas(tmp_path: Path) -> AsyncIterator[Replicas]:
             "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
             "secrets": {"directory": str(tmp_path / "keys")},
         }
-        file.write_text(yaml.safe_dump(settings))
+        file.write_text(write_yaml(settings))
         serve = ("serve", "-c", str(file), "--port", "0")
         commands = [await stack.enter_async_context(commanded(*serve)) for _ in range(2)]
         said = await asyncio.gather(*(command.said(r"at (http\S+/mcp)") for command in commands))

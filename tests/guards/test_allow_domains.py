@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assent.guards.allow_domains import AllowDomains
+from assent.guards.rules.allow_domains import AllowDomains
 
 RULE = AllowDomains(domains=("example.com",))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assent.guards.block_keywords import BlockKeywords
+from assent.guards.rules.block_keywords import BlockKeywords
 
 RULE = BlockKeywords(keywords=("password",))
 

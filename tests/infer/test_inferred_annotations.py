@@ -1,4 +1,4 @@
-"""What do declared annotations count for?"""
+"""Declared annotations, ignored or trusted."""
 
 from typing import Any
 
@@ -17,23 +17,23 @@ def test_annotations_are_ignored_unless_trusted() -> None:
 
 
 @pytest.mark.parametrize("name", ["readOnlyHint", "readOnly"])
-def test_a_trusted_claim_of_reading_is_believed_under_both_names(name: str) -> None:
+def test_a_trusted_read_only_hint_counts_under_both_names(name: str) -> None:
     inference = classify(declared("frobnicate", **{name: True}), trust_annotations=True)
     assert (inference.read_only, inference.destructive, inference.tier) == (True, False, "read")
 
 
-def test_a_trusted_claim_of_destruction_is_believed() -> None:
+def test_a_trusted_destructive_hint_counts() -> None:
     inference = classify(declared("list_boats", destructiveHint=True), trust_annotations=True)
     assert (inference.read_only, inference.destructive, inference.tier) == (False, True, "destructive")
 
 
-def test_a_contradiction_is_taken_for_the_worse() -> None:
+def test_contradicting_hints_count_as_destructive() -> None:
     definition = declared("frobnicate", readOnlyHint=True, destructiveHint=True)
     inference = classify(definition, trust_annotations=True)
     assert (inference.read_only, inference.destructive) == (False, True)
 
 
-def test_what_the_author_left_out_is_inferred() -> None:
+def test_missing_hints_are_inferred() -> None:
     inference = classify(declared("delete_boat", openWorldHint=True), trust_annotations=True)
     assert (inference.destructive, inference.open_world) == (True, True)
 
@@ -43,6 +43,6 @@ def test_a_trusted_tool_that_reads_credentials_is_still_forbidden() -> None:
 
 
 @pytest.mark.parametrize("annotations", [None, [], "x", {"readOnlyHint": "yes"}])
-def test_odd_annotations_say_nothing(annotations: Any) -> None:
+def test_invalid_annotations_are_ignored(annotations: Any) -> None:
     definition = {"name": "delete_boat", "annotations": annotations}
     assert classify(definition, trust_annotations=True).destructive

@@ -1,4 +1,4 @@
-"""Which properties and values does a schema have, however it is written?"""
+"""Properties and values of input schemas."""
 
 from typing import Any
 
@@ -43,26 +43,26 @@ def test_operations_are_found_behind_references_unions_and_lists(schema: dict[st
         "object",
     ],
 )
-def test_a_schema_that_leads_nowhere_says_nothing_and_harms_nothing(schema: Any) -> None:
+def test_broken_references_are_ignored(schema: Any) -> None:
     own, below = read_properties(schema)
     assert {name for name, _ in own} <= {"a", "b"}
     assert below == []
 
 
-def test_a_union_of_itself_ends() -> None:
+def test_a_recursive_union_ends() -> None:
     schema: dict[str, Any] = {"properties": {"a": {}}}
     schema["anyOf"] = [schema]
     assert read_properties(schema)[0]
     assert list_values({"items": schema}) == []
 
 
-def test_a_mode_of_reading_and_the_removal_of_a_label_are_no_operations() -> None:
+def test_a_reading_mode_and_the_removal_of_a_label_are_not_operations() -> None:
     crop = {"name": "get_chart_image", "inputSchema": {"properties": {"mode": {"enum": ["crop", "pad"]}}}}
     label = {"name": "set_crate", "inputSchema": {"properties": {"label_operation": {"enum": ["add", "remove"]}}}}
     assert classify(crop).read_only
     assert not classify(label).destructive
 
 
-def test_to_enable_or_disable_is_a_switch() -> None:
+def test_enable_and_disable_are_not_destructive() -> None:
     switch = {"name": "manage_foghorn", "inputSchema": {"properties": {"action": {"enum": ["enable", "disable"]}}}}
     assert not classify(switch).destructive

@@ -1,4 +1,4 @@
-"""How do definitions come in and inferences go out?"""
+"""Reading definitions from JSON lines and writing inferences."""
 
 import json
 from collections.abc import Iterator
@@ -75,7 +75,7 @@ def test_a_bad_line_is_named_with_the_remedy(lines: list[str], problem: str) -> 
     assert "one tool definition per line" in str(caught.value)
 
 
-def test_nothing_gives_nothing() -> None:
+def test_empty_input_gives_no_output() -> None:
     assert list(classify_lines(["\n", " \n"])) == []
 
 
@@ -84,7 +84,7 @@ def test_annotations_count_when_trusted() -> None:
     assert [json.loads(one)["read_only"] for one in classify_lines([line], trust_annotations=True)] == [True]
 
 
-def test_what_cannot_be_printed_is_escaped() -> None:
+def test_unprintable_characters_are_escaped() -> None:
     (line,) = classify_lines(['{"name": "get_\\ud800"}'])
     assert line.isascii()
 

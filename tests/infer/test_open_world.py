@@ -1,4 +1,4 @@
-"""Which tools reach out, and what flows through them?"""
+"""The open-world hint and the data-flow labels."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def inferred(name: str, description: str, **properties: Any) -> Any:
         ("browser_navigate", "Go to an address."),
     ],
 )
-def test_what_leaves_the_account_is_open_world(name: str, description: str) -> None:
+def test_tools_that_reach_outside_are_open_world(name: str, description: str) -> None:
     assert inferred(name, description).open_world
 
 
@@ -44,11 +44,11 @@ def test_what_leaves_the_account_is_open_world(name: str, description: str) -> N
         ("update_stock", "Update the stock of a crate."),
     ],
 )
-def test_what_stays_inside_is_not(name: str, description: str) -> None:
+def test_tools_that_stay_inside_are_not_open_world(name: str, description: str) -> None:
     assert not inferred(name, description).open_world
 
 
-def test_a_page_from_anywhere_is_untrusted_and_its_address_a_way_out() -> None:
+def test_a_web_page_is_untrusted_and_its_url_can_carry_data_out() -> None:
     labels = inferred("fetch_webpage", "Fetch a web page.", url={"type": "string"}).labels
     assert labels == FlowLabels(reads_private=False, sees_untrusted=True, public_sink=True)
 
@@ -58,7 +58,7 @@ def test_a_mailbox_is_private_and_untrusted() -> None:
     assert labels == FlowLabels(reads_private=True, sees_untrusted=True, public_sink=False)
 
 
-def test_a_letter_is_a_way_out() -> None:
+def test_a_sent_letter_is_a_public_sink() -> None:
     labels = inferred("send_letter", "Send a letter.").labels
     assert labels == FlowLabels(reads_private=False, sees_untrusted=False, public_sink=True)
 

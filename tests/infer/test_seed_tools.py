@@ -1,4 +1,4 @@
-"""Is every tool that the source systems name classified as its source says?"""
+"""Tools of the source systems are classified as their authors describe them."""
 
 import pytest
 

@@ -1,9 +1,9 @@
-"""What is a description understood to say?"""
+"""What the features of a description contain."""
 
 import pytest
 
 from assent.infer.features.phrases import Statements
-from assent.infer.features.text import read_prose
+from assent.infer.features.text import read_text
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from assent.infer.features.text import read_prose
     ],
 )
 def test_the_verb_of_the_first_sentence_is_what_the_tool_does(text: str, verb: str) -> None:
-    assert read_prose(text).verbs[0] == verb
+    assert read_text(text).verbs[0] == verb
 
 
 @pytest.mark.parametrize(
@@ -35,13 +35,13 @@ def test_the_verb_of_the_first_sentence_is_what_the_tool_does(text: str, verb: s
         ("Searches the web and returns the top web and news results.", {"search", "return"}),
     ],
 )
-def test_verbs_joined_to_it_are_heard_too(text: str, verbs: set[str]) -> None:
-    assert set(read_prose(text).verbs) == verbs
+def test_joined_verbs_are_found(text: str, verbs: set[str]) -> None:
+    assert set(read_text(text).verbs) == verbs
 
 
 @pytest.mark.parametrize("text", ["The messages of a harbour.", "Replies for a letter.", "Message management.", ""])
-def test_things_are_not_taken_for_deeds(text: str) -> None:
-    assert read_prose(text).verbs == ()
+def test_nouns_are_not_taken_for_verbs(text: str) -> None:
+    assert read_text(text).verbs == ()
 
 
 @pytest.mark.parametrize(
@@ -56,25 +56,25 @@ def test_things_are_not_taken_for_deeds(text: str) -> None:
     ],
 )
 def test_a_description_without_a_verb_may_still_have_a_topic(text: str, topic: str | None) -> None:
-    assert read_prose(text).topic == topic
+    assert read_text(text).topic == topic
 
 
 def test_when_to_use_a_tool_is_not_what_it_does() -> None:
-    assert read_prose("Use this when you want to inspect a crate. Opens the crate.").verbs == ("open",)
-    assert read_prose("Use this when you want to inspect a crate.").verbs == ("inspect",)
+    assert read_text("Use this when you want to inspect a crate. Opens the crate.").verbs == ("open",)
+    assert read_text("Use this when you want to inspect a crate.").verbs == ("inspect",)
 
 
 def test_an_order_with_an_unknown_verb_is_noticed() -> None:
-    assert read_prose("Sequester the crate.").unknown == "sequester"
-    assert read_prose("Delete the crate.").unknown is None
+    assert read_text("Sequester the crate.").unknown == "sequester"
+    assert read_text("Delete the crate.").unknown is None
 
 
 @pytest.mark.parametrize(
     ("statement", "text"),
     [
-        ("reads_only", "Runs a report. This is a read-only operation."),
-        ("reads_only", "Checks the plan without applying it."),
-        ("lasting", "This cannot be undone."),
+        ("changes_nothing", "Runs a report. This is a read-only operation."),
+        ("changes_nothing", "Checks the plan without applying it."),
+        ("cannot_be_undone", "This cannot be undone."),
         ("overwrites", "Overwrites the crate if it is there."),
         ("discards", "Replaces all existing labels."),
         ("saves", "Stores the tide table in a local file."),
@@ -83,18 +83,18 @@ def test_an_order_with_an_unknown_verb_is_noticed() -> None:
         ("hides_values", "Lists keys, names only."),
     ],
 )
-def test_what_a_text_says_outright_is_found(statement: str, text: str) -> None:
+def test_explicit_statements_are_found(statement: str, text: str) -> None:
     assert statement in Statements(text)
 
 
 @pytest.mark.parametrize(
     ("statement", "text"),
     [
-        ("reads_only", "Not available in read-only mode."),
-        ("reads_only", "For read-only queries call the other tool."),
-        ("lasting", "A non-destructive edit."),
+        ("changes_nothing", "Not available in read-only mode."),
+        ("changes_nothing", "For read-only queries call the other tool."),
+        ("cannot_be_undone", "A non-destructive edit."),
         ("overwrites", "An existing crate is never overwritten."),
     ],
 )
-def test_its_opposite_is_not_taken_for_it(statement: str, text: str) -> None:
+def test_the_opposite_of_a_statement_is_not_found(statement: str, text: str) -> None:
     assert statement not in Statements(text)

@@ -1,4 +1,4 @@
-"""Which tier and which risk are inferred?"""
+"""The inferred tier and risk."""
 
 import pytest
 
@@ -24,7 +24,7 @@ from assent.infer import classify
         ("place_marker", "Place a marker on the chart.", "write"),
     ],
 )
-def test_the_tier_follows_from_the_deed(name: str, description: str, tier: str) -> None:
+def test_the_tier_follows_from_the_action(name: str, description: str, tier: str) -> None:
     assert classify({"name": name, "description": description}).tier == tier
 
 
@@ -49,5 +49,5 @@ def test_the_tier_follows_from_the_deed(name: str, description: str, tier: str) 
         ("create_bookmark", "Create a bookmark.", "low"),
     ],
 )
-def test_the_risk_follows_from_what_is_touched(name: str, description: str, risk: str) -> None:
+def test_the_risk_follows_from_what_the_tool_touches(name: str, description: str, risk: str) -> None:
     assert classify({"name": name, "description": description}).risk == risk

@@ -1,4 +1,4 @@
-"""Which word of a name is found to be its verb?"""
+"""Which word of a name is the verb."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from assent.infer.features.words import split_name
         ("取得", ()),
     ],
 )
-def test_a_name_falls_into_words_whatever_its_case(name: str, words: tuple[str, ...]) -> None:
+def test_a_name_is_split_into_words_in_any_case_style(name: str, words: tuple[str, ...]) -> None:
     assert split_name(name) == words
 
 
@@ -52,7 +52,7 @@ def test_a_name_without_a_verb_has_none() -> None:
     assert read_name("").verb is None
 
 
-def test_a_department_before_the_dot_is_no_verb() -> None:
+def test_a_group_name_before_the_dot_is_not_the_verb() -> None:
     assert read_name("share.palette").verb is None
 
 
@@ -65,14 +65,14 @@ def test_a_second_verb_is_found_beside_the_first(name: str, beside: str) -> None
     assert beside in {reading.verb, *reading.beside}
 
 
-def test_the_description_settles_which_doubtful_word_is_the_verb() -> None:
+def test_the_description_decides_between_ambiguous_words() -> None:
     assert read_name("berth_report_search", ("search",)).verb == "search"
     assert read_name("reactions_pin", ("pin",)).verb == "pin"
 
 
-def test_the_description_does_not_outrank_a_verb_in_front() -> None:
+def test_a_verb_in_front_outranks_the_description() -> None:
     assert read_name("list_alert_rules", ("alert",)).verb == "list"
 
 
-def test_what_is_got_is_no_verb_though_the_description_begins_with_it() -> None:
+def test_the_object_of_get_is_not_the_verb() -> None:
     assert read_name("harbour_get_log_collectors", ("log",)).verb == "get"

@@ -1,4 +1,4 @@
-"""What do parameters give away?"""
+"""What the features of parameters contain."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def schema(**properties: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "flag"),
     [
-        ("dryRun", "rehearse"),
+        ("dryRun", "dry_run"),
         ("force", "force"),
         ("amount", "amount"),
         ("sql", "sql"),
@@ -24,7 +24,7 @@ def schema(**properties: Any) -> dict[str, Any]:
         ("confirm", "confirm"),
     ],
 )
-def test_names_amount_to_something(name: str, flag: str) -> None:
+def test_parameter_names_raise_flags(name: str, flag: str) -> None:
     assert flag in read_parameters(schema(**{name: {"type": "string"}})).flags
 
 
@@ -42,7 +42,7 @@ def test_nested_objects_are_read_one_level_deep() -> None:
         {"description": "Operation to perform: list-crates, delete-crate."},
     ],
 )
-def test_operations_to_choose_from_are_found_however_they_are_written(definition: dict[str, Any]) -> None:
+def test_offered_operations_are_found_in_every_notation(definition: dict[str, Any]) -> None:
     assert {choice.verb for choice in read_parameters(schema(action=definition)).choices} == {"list", "delete"}
 
 
@@ -56,7 +56,7 @@ def test_a_choice_of_methods_is_a_request() -> None:
     assert parameters.choices == ()
 
 
-def test_operations_that_all_read_are_told_from_those_that_do_not() -> None:
+def test_reading_operations_are_told_from_acting_ones() -> None:
     assert read_parameters(schema(operation={"enum": ["get", "list"]})).only_reads
     assert not read_parameters(schema(operation={"enum": ["get", "set"]})).only_reads
     assert not read_parameters(schema(mode={"enum": ["get", "list"]})).only_reads
@@ -66,11 +66,11 @@ def test_operations_that_all_read_are_told_from_those_that_do_not() -> None:
     "odd",
     [None, [], "text", {"properties": []}, {"properties": {"action": None}}, {"properties": {"action": {"enum": 3}}}],
 )
-def test_an_odd_schema_says_nothing(odd: Any) -> None:
+def test_an_invalid_schema_has_no_features(odd: Any) -> None:
     assert read_parameters(odd).choices == ()
 
 
-def test_a_schema_nested_without_end_is_left_at_some_depth() -> None:
+def test_endless_nesting_is_cut_off() -> None:
     nested: dict[str, Any] = {"enum": ["delete"]}
     for _ in range(5000):
         nested = {"anyOf": [nested]}
@@ -86,7 +86,7 @@ def test_operations_are_found_in_a_union_of_objects_and_through_references() -> 
     assert not read.only_reads
 
 
-def test_operations_further_down_say_nothing_about_one_that_is_named_freely() -> None:
+def test_nested_operations_do_not_limit_a_free_operation() -> None:
     below = {"type": "object", "properties": {"action": {"enum": ["list", "get"]}}}
     assert read_parameters({"properties": {"options": below}}).only_reads
     assert not read_parameters({"properties": {"operation": {"type": "string"}, "options": below}}).only_reads

@@ -1,8 +1,6 @@
-"""Is each trap that is known from real servers avoided, and is a false claim about it found?"""
+"""Misleading definitions known from real servers: their verdicts, and what lint says about wrong hints."""
 
 from typing import Any
-
-import pytest
 
 from assent.infer import classify
 from assent.lint import lint
@@ -15,7 +13,7 @@ def tool(name: str, description: str, **properties: Any) -> dict[str, Any]:
     return {"name": name, "description": description, "inputSchema": {"type": "object", "properties": properties}}
 
 
-# What sounds harmless and is not: the flags are (read-only, destructive).
+# Tools that sound harmless and act; the flag says whether they are destructive.
 ACTING = {
     "list is a thing": (tool("crate_list_delete", "Deletes a list of crates.", id=TEXT), True),
     "list is a thing, and nothing is said": (tool("mooring_list_clear", ""), True),
@@ -41,7 +39,7 @@ ACTING = {
     "a description of another tool": (tool("list_invoices", "This tool will finalize an invoice."), False),
 }
 
-# What sounds like a deed and only tells.
+# Tools that sound like actions and only read.
 TELLING = {
     "push that returns a text": tool(
         "push_signal",
@@ -67,65 +65,33 @@ TELLING = {
 }
 
 
-@pytest.mark.parametrize("trap", ACTING)
-def test_what_sounds_harmless_is_seen_to_act(trap: str) -> None:
-    definition, destructive = ACTING[trap]
-    inference = classify(definition)
-    assert (inference.read_only, inference.destructive) == (False, destructive), inference.reasons
+def test_tools_that_sound_harmless_are_recognised_as_acting() -> None:
+    for trap, (definition, destructive) in ACTING.items():
+        inference = classify(definition)
+        assert (inference.read_only, inference.destructive) == (False, destructive), (trap, inference.reasons)
 
 
-@pytest.mark.parametrize("trap", TELLING)
-def test_what_sounds_like_a_deed_is_seen_to_tell(trap: str) -> None:
-    assert classify(TELLING[trap]).read_only, classify(TELLING[trap]).reasons
+def test_tools_that_sound_like_actions_are_recognised_as_reads() -> None:
+    for trap, definition in TELLING.items():
+        assert classify(definition).read_only, (trap, classify(definition).reasons)
 
 
-@pytest.mark.parametrize("trap", ACTING)
-def test_a_false_claim_to_read_only_is_an_error(trap: str) -> None:
-    claimed = {**ACTING[trap][0], "annotations": {"readOnlyHint": True}}
-    found = {finding.rule: finding.severity for finding in lint(target_of(claimed)).findings}
-    assert found.get("read-only-contradicted") == "error", found
+def test_lint_reports_a_false_read_only_hint_as_an_error() -> None:
+    for trap, (definition, _) in ACTING.items():
+        claimed = {**definition, "annotations": {"readOnlyHint": True}}
+        found = {finding.rule: finding.severity for finding in lint(target_of(claimed)).findings}
+        assert found.get("read-only-contradicted") == "error", (trap, found)
 
 
-@pytest.mark.parametrize("trap", TELLING)
-def test_a_true_claim_to_read_only_is_believed(trap: str) -> None:
-    claimed = {**TELLING[trap], "annotations": {"readOnlyHint": True}}
-    found = {finding.rule for finding in lint(target_of(claimed)).findings}
-    assert found.isdisjoint({"read-only-contradicted", "read-only-unclear"})
+def test_lint_accepts_a_true_read_only_hint() -> None:
+    for trap, definition in TELLING.items():
+        claimed = {**definition, "annotations": {"readOnlyHint": True}}
+        found = {finding.rule for finding in lint(target_of(claimed)).findings}
+        assert found.isdisjoint({"read-only-contradicted", "read-only-unclear"}), trap
 
 
-@pytest.mark.parametrize("trap", [trap for trap, (_, destructive) in ACTING.items() if destructive])
-def test_a_false_claim_to_destroy_nothing_is_found(trap: str) -> None:
-    claimed = {**ACTING[trap][0], "annotations": {"readOnlyHint": False, "destructiveHint": False}}
-    found = {finding.rule for finding in lint(target_of(claimed)).findings}
-    assert found & {"destructive-contradicted", "press-called-harmless"}
-
-
-def test_a_statement_that_a_store_is_given_is_no_look_at_it() -> None:
-    assert not classify(tool("analyze_table", "Run ANALYZE on a table.", table=TEXT)).read_only
-
-
-@pytest.mark.parametrize(
-    "definition",
-    [
-        tool("hullck", "Check a hull and repair leaks", hull=TEXT),
-        tool("sounding", "Check a depth", fix={"type": "boolean"}),
-        tool("hull_scan", "Run a scan of a hull", hull=TEXT),
-        tool("read_crates", "Read crates; items are removed from the quay after reading", quay=TEXT),
-        tool("lookup_sailor", "Look up a sailor, creating it when missing", sailor=TEXT),
-        tool("search_charts", "Search the charts; rebuilds it when stale", q=TEXT),
-        tool("verify_copy", "Verify a copy by restoring it", copy=TEXT),
-        tool("explain", "Explain a query by running it", sql=TEXT),
-        tool("get_invite_link", "Get a link to come in", user=TEXT),
-        tool("get_new_key", "Get a new key", name_of=TEXT),
-        tool("get_view_after", "Perform an action and return a screenshot", deed=TEXT),
-    ],
-    ids=lambda definition: definition["name"],
-)
-def test_a_look_that_does_something_as_well_is_no_read(definition: dict[str, Any]) -> None:
-    assert not classify(definition).read_only, classify(definition).reasons
-
-
-def test_a_thing_after_and_is_no_second_deed() -> None:
-    assert classify(
-        tool("list_logs", "Retrieve a list of logs, including outcome, duration and retry counts.")
-    ).read_only
+def test_lint_reports_a_false_hint_that_nothing_is_destroyed() -> None:
+    for trap, definition in ((trap, definition) for trap, (definition, destructive) in ACTING.items() if destructive):
+        claimed = {**definition, "annotations": {"readOnlyHint": False, "destructiveHint": False}}
+        found = {finding.rule for finding in lint(target_of(claimed)).findings}
+        assert found & {"destructive-contradicted", "press-called-harmless"}, trap

@@ -1,4 +1,4 @@
-"""Where a verdict rests on the meaning of one word, all the words together have a say; and they find losses."""
+"""The word model: when it may overrule a rule, what it may find, and how it weighs words."""
 
 import json
 import math
@@ -53,15 +53,15 @@ KNOWN = [
 
 
 @pytest.mark.parametrize("definition", LEXICAL, ids=lambda definition: definition["name"])
-def test_words_that_speak_for_reading_overrule_a_verdict_that_rests_on_one_word(definition: dict[str, Any]) -> None:
+def test_the_model_overrules_an_acting_verdict_that_rests_on_one_word(definition: dict[str, Any]) -> None:
     assert not classify_with(definition, SILENT).read_only
     swayed = classify_with(definition, READERS)
     assert swayed.read_only
-    assert swayed.reasons[0].startswith("its words are those of tools that only read")
+    assert swayed.reasons[0].startswith("its words are typical of tools that only read")
 
 
 @pytest.mark.parametrize("definition", KNOWN, ids=lambda definition: definition["name"])
-def test_no_words_overrule_what_a_rule_has_seen(definition: dict[str, Any]) -> None:
+def test_the_model_never_overrules_a_firm_acting_verdict(definition: dict[str, Any]) -> None:
     found = classify_with(definition, READERS)
     assert (found.read_only, found.destructive) == (False, False), found.reasons
 
@@ -76,11 +76,11 @@ def test_no_words_overrule_what_a_rule_has_seen(definition: dict[str, Any]) -> N
         tool("list_vessels", "This tool will release a vessel."),
     ],
 )
-def test_a_few_words_are_not_enough(definition: dict[str, Any]) -> None:
+def test_the_model_does_not_decide_on_a_few_words(definition: dict[str, Any]) -> None:
     assert not classify_with(definition, READERS).read_only
 
 
-def test_a_few_words_that_are_sure_are_enough_where_no_verb_tells_a_deed() -> None:
+def test_a_few_words_are_enough_if_the_model_is_sure_and_no_verb_acts() -> None:
     short, likely = tool("harbour_manifest", "Quay by quay, all of it"), Weights(2.5, -30.0, {})
     assert 0.9 < weigh(gather(short), likely).reading < 0.95
     assert classify_with(LEXICAL[0], likely).read_only
@@ -89,16 +89,16 @@ def test_a_few_words_that_are_sure_are_enough_where_no_verb_tells_a_deed() -> No
 
 
 @pytest.mark.parametrize("definition", LEXICAL, ids=lambda definition: definition["name"])
-def test_words_of_a_loss_keep_a_tool_from_being_a_read_and_make_it_destructive(definition: dict[str, Any]) -> None:
+def test_words_of_destructive_tools_make_a_tool_destructive(definition: dict[str, Any]) -> None:
     torn = classify_with(definition, Weights(30.0, 30.0, {}))
     assert (torn.read_only, torn.destructive) == (False, False)
     lost = classify_with(definition, LOSERS)
     assert (lost.read_only, lost.destructive) == (False, True)
-    assert "its words are those of tools that lose something" in lost.reasons
+    assert "its words are typical of tools that lose something" in lost.reasons
     assert lost.confidence <= 0.6
 
 
-def test_no_words_overrule_a_loss_that_a_rule_has_seen() -> None:
+def test_the_model_never_overrules_a_loss_that_a_rule_found() -> None:
     emptied = tool("enrich_vessel", f"Everything that is known {LONG}", purge_rows={"type": "boolean"})
     found = classify_with(emptied, READERS)
     assert (found.read_only, found.destructive) == (False, True)
@@ -117,13 +117,13 @@ def test_ten_words_are_enough_for_a_loss_and_nine_are_not(definition: dict[str, 
 
 
 @pytest.mark.parametrize("definition", LEXICAL, ids=lambda definition: definition["name"])
-def test_a_loss_counts_if_it_is_likelier_than_not_and_a_read_is_not(definition: dict[str, Any]) -> None:
+def test_a_loss_counts_if_it_is_likely_and_a_read_is_unlikely(definition: dict[str, Any]) -> None:
     assert classify_with(definition, Weights(-0.1, 0.1, {})).destructive
     assert not classify_with(definition, Weights(-0.1, -0.1, {})).destructive
     assert not classify_with(definition, Weights(0.1, 0.1, {})).destructive
 
 
-def test_words_find_a_loss_where_something_is_added_too() -> None:
+def test_the_model_finds_losses_in_tools_that_add_something() -> None:
     assert classify_with(tool("create_manifest", f"Create a manifest {LONG}"), LOSERS).destructive
 
 
@@ -137,11 +137,11 @@ def test_words_find_a_loss_where_something_is_added_too() -> None:
     ],
     ids=lambda definition: definition["name"],
 )
-def test_what_tells_of_a_loss_or_brings_back_what_was_lost_is_no_loss_by_its_words(definition: dict[str, Any]) -> None:
+def test_messages_about_losses_and_restores_are_not_destructive_by_words(definition: dict[str, Any]) -> None:
     assert not classify_with(definition, LOSERS).destructive
 
 
-def test_what_a_rule_spared_is_no_loss_by_its_words() -> None:
+def test_a_removal_that_a_rule_found_harmless_is_not_destructive_by_words() -> None:
     spared = tool("remove_reaction", f"Remove a reaction from a message {LONG}")
     assert not classify_with(spared, LOSERS).destructive
 
@@ -155,16 +155,16 @@ def test_what_a_rule_spared_is_no_loss_by_its_words() -> None:
         tool("vessel_restore_points", f"Check the restore points {LONG}"),
     ],
 )
-def test_what_brings_something_back_at_the_cost_of_another_may_be_a_loss(definition: dict[str, Any]) -> None:
+def test_a_restore_that_loses_something_else_may_be_destructive_by_words(definition: dict[str, Any]) -> None:
     assert classify_with(definition, LOSERS).destructive
 
 
-def test_a_job_that_goes_on_is_no_read_by_its_words() -> None:
+def test_a_started_job_is_not_a_read_by_words() -> None:
     begun = tool("validate_manifest", f"Apply a check {LONG} Returns a job id.")
     assert not classify_with(begun, READERS).read_only
 
 
-def test_a_likely_loss_is_enough_to_keep_a_tool_from_being_a_read() -> None:
+def test_a_possible_loss_prevents_a_read_by_words() -> None:
     some = Weights(30.0, -1.5, {})
     found = classify_with(LEXICAL[0], some)
     assert 0.1 < weigh(gather(LEXICAL[0]), some).losing < 0.5
@@ -188,52 +188,52 @@ OTHER_LOOKS = [
 
 
 @pytest.mark.parametrize("look", WEAK_LOOKS, ids=lambda definition: definition["name"])
-def test_a_look_that_rests_on_one_word_is_in_doubt_if_it_is_sooner_none(look: dict[str, Any]) -> None:
+def test_a_read_that_rests_on_one_word_is_doubted_below_even_odds(look: dict[str, Any]) -> None:
     assert classify_with(look, SILENT).read_only
     assert classify_with(look, Weights(0.1, -30.0, {})).read_only
     doubted = classify_with(look, Weights(-0.1, -30.0, {}))
     assert not doubted.read_only
     assert not doubted.destructive
     assert doubted.confidence < 0.5
-    assert "not those of tools that only read" in doubted.reasons[0]
+    assert "other words are not typical of tools that only read" in doubted.reasons[0]
 
 
 @pytest.mark.parametrize("look", OTHER_LOOKS, ids=lambda definition: definition["name"])
-def test_any_other_look_is_in_doubt_only_if_its_words_are_hardly_ever_those_of_a_read(look: dict[str, Any]) -> None:
+def test_any_other_read_is_doubted_only_at_very_low_odds(look: dict[str, Any]) -> None:
     assert classify_with(look, SILENT).read_only
     assert classify_with(look, Weights(-2.0, -30.0, {})).read_only
     assert not classify_with(look, Weights(-2.4, -30.0, {})).read_only
 
 
 @pytest.mark.parametrize("look", [*WEAK_LOOKS, *OTHER_LOOKS])
-def test_a_look_whose_words_are_sooner_those_of_losses_is_destructive(look: dict[str, Any]) -> None:
+def test_a_read_with_the_words_of_losses_becomes_destructive(look: dict[str, Any]) -> None:
     found = classify_with(look, Weights(-0.8, 2.2, {}))
     assert (found.read_only, found.destructive) == (False, True)
 
 
 @pytest.mark.parametrize("verb", ["get", "list", "peek", "enumerate"])
-def test_what_is_plainly_got_is_not_weighed(verb: str) -> None:
+def test_a_plain_read_is_not_weighed(verb: str) -> None:
     assert classify_with(tool(f"{verb}_manifest", f"{verb.title()} the manifest {LONG}"), LOSERS).read_only
 
 
-def test_a_look_of_a_few_words_is_not_in_doubt() -> None:
+def test_a_read_with_few_words_is_not_doubted() -> None:
     assert classify_with(tool("get_manifest", "The manifest of one vessel, with its flag."), LOSERS).read_only
 
 
-def test_words_of_another_language_put_a_look_in_doubt_only_if_they_are_hardly_ever_those_of_a_read() -> None:
+def test_a_read_in_another_language_is_doubted_only_at_very_low_odds() -> None:
     look = tool("get_manifest", "Holt das Manifest und alles was dazu gehört, und die Ladung " * 2)
     assert classify_with(look, Weights(-2.0, -30.0, {})).read_only
     assert not classify_with(look, ACTORS).read_only
 
 
 @pytest.mark.parametrize("trick", ["Fast\u200b.", "For n\u043edes.", "Data\u00adbase."])
-def test_a_letter_that_is_not_what_it_seems_soothes_nothing(trick: str) -> None:
+def test_disguised_letters_do_not_make_a_read(trick: str) -> None:
     for look in WEAK_LOOKS:
         disguised = {**look, "description": f"{look['description']} {trick}"}
         assert not classify_with(disguised, Weights(-0.1, -30.0, {})).read_only
 
 
-def test_a_look_in_doubt_is_judged_by_what_it_may_lose() -> None:
+def test_a_doubted_read_is_checked_for_losses() -> None:
     listed = f"Run a command if it is on the read-only list {LONG}"
     run = tool("harbour_run_readonly_command", listed, command={"type": "string"})
     assert classify_with(run, SILENT).read_only
@@ -242,12 +242,12 @@ def test_a_look_in_doubt_is_judged_by_what_it_may_lose() -> None:
     assert found == classify_with(run, LOSERS)
 
 
-def test_a_trusted_declaration_stands_above_the_words() -> None:
+def test_trusted_annotations_overrule_the_model() -> None:
     declared = {**LEXICAL[0], "annotations": {"readOnlyHint": False}}
     assert not classify_with(declared, READERS, trust_annotations=True).read_only
 
 
-def test_the_reason_names_the_words_that_spoke_loudest() -> None:
+def test_the_reason_names_the_words_with_the_largest_weights() -> None:
     known = {"name": {"manifest": (9.0, 0.0, 1.0)}, "input": {"manifest": (1.0, 0.0, 1.0), "since": (5.0, 0.0, 1.0)}}
     asked = tool("harbour_manifest", f"Quay by quay, {LONG}", manifest={}, since={})
     told = classify_with(asked, Weights(30.0, -30.0, known)).reasons[0]
@@ -274,16 +274,16 @@ def test_the_sum_does_not_grow_with_the_length_of_the_text() -> None:
     assert two == pytest.approx(1 / (1 + math.exp(-math.sqrt(2))))
 
 
-def test_words_that_say_nothing_lean_nowhere() -> None:
+def test_words_without_weight_give_even_odds() -> None:
     empty = Weights(0.0, 0.0, {"text": {"boat": (0.0, 0.0, 0.0)}})
     assert weigh(gather(tool("x", "boat")), empty) == (0.5, 0.5)
 
 
-def test_a_definition_without_words_leans_nowhere() -> None:
+def test_a_definition_without_words_gives_no_clear_odds() -> None:
     assert 0.1 < weigh(gather({})).reading < 0.9
 
 
-def test_a_line_ends_where_a_sentence_or_the_line_does_and_twenty_are_read() -> None:
+def test_lines_end_at_sentences_and_line_breaks_and_twenty_are_read() -> None:
     text = "Boats: all… of them — at 3.5 knots.Fast\n\n  * quays! docks?\tberths\r\npiers " + "a. b\n" * 20
     lines = list_traits(gather(tool("x", text)))
     assert [*lines["line"]] == ["boats", "all", "quays", "docks", "berths", "piers", "b", "a"]
@@ -292,7 +292,7 @@ def test_a_line_ends_where_a_sentence_or_the_line_does_and_twenty_are_read() -> 
     assert "c" not in list_traits(gather(tool("x", "a\n" * 20 + "c")))["text"]
 
 
-def test_the_shipped_weights_are_whole() -> None:
+def test_the_shipped_weights_are_complete() -> None:
     data = json.loads(resources.files("assent.infer").joinpath("weights.json").read_text(encoding="utf-8"))
     assert {*data} == {"rest", *list_traits(gather({}))}
     assert parse_weights(data) == load_weights()
@@ -343,13 +343,13 @@ REAL = [
 
 
 @pytest.mark.parametrize("definition", REAL, ids=lambda definition: definition["name"])
-def test_nouns_that_only_tools_that_read_are_described_with_are_a_read(definition: dict[str, Any]) -> None:
+def test_nouns_typical_of_reads_make_a_read(definition: dict[str, Any]) -> None:
     assert not classify_with(definition, SILENT).read_only
     found = classify(definition)
     assert found.read_only
     assert not found.reasons[0].endswith(": ")
 
 
-def test_what_is_given_back_and_put_nowhere_needs_no_words() -> None:
+def test_a_returned_result_needs_no_model() -> None:
     made = tool("ledger_contract", "Make a contract of a berth. Returns its source. Does not write to disk.", kind={})
     assert classify_with(made, SILENT).read_only

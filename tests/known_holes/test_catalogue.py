@@ -6,9 +6,8 @@ import gc
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from assent.config.load import load_settings
+from assent.contract.yaml_document import write_yaml
 from assent.core.tool import Tool
 from assent.gateway.reload import ConfigReloader, signature, watched_files
 from gateway.test_reload import desk
@@ -25,7 +24,7 @@ def risks(gateway_app: Any) -> dict[str, str]:
 
 async def test_a_contracts_file_that_is_still_being_written_is_not_used(tmp_path: Path) -> None:
     async with over_http(Shop().server) as shop, desk(tmp_path, {"shop": {"url": shop}}, WHOLE) as at:
-        text = yaml.safe_dump({"tools": WHOLE})
+        text = write_yaml({"tools": WHOLE})
         half = text[: text.index("  place_order")]  # a valid file that has lost a contract
         contracts, file, seen_while_writing = tmp_path / "contracts.yaml", tmp_path / "assent.yaml", []
 
@@ -48,7 +47,7 @@ async def test_files_that_change_while_they_are_read_are_not_used(tmp_path: Path
 
         def load_and_disturb() -> Any:
             settings = load_settings(file)
-            (tmp_path / "contracts.yaml").write_text(yaml.safe_dump({"tools": {"list_orders": FORBIDDEN}}))
+            (tmp_path / "contracts.yaml").write_text(write_yaml({"tools": {"list_orders": FORBIDDEN}}))
             return settings
 
         before = signature(watched_files(file, at.gateway_app.settings))

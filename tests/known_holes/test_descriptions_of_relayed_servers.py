@@ -22,7 +22,7 @@ async def cleaned(*pieces: bytes) -> bytes:
     async def send(message: Any) -> None:
         sent.append(message.get("body", b""))
 
-    way = Cleaned(send, Mentions([SECRET]), "shop")
+    way = Cleaned(send, Mentions([SECRET]).clean, "shop")
     await way(HEAD)
     for piece in pieces:
         await way({"type": "http.response.body", "body": piece, "more_body": True})

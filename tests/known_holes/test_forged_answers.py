@@ -11,9 +11,9 @@ from typing import Any
 
 import httpx2
 import pytest
-import yaml
 from mcp_types import LOG_LEVEL_META_KEY
 
+from assent.contract.yaml_document import write_yaml
 from support import careless_server
 from support.gateways import HEADERS, gateway, post, rpc
 from support.scripted_server import Conversation, ScriptedServer
@@ -77,7 +77,7 @@ class Upstream:
 
 @asynccontextmanager
 async def before(folder: Path, *, modern: bool, **more: Any) -> AsyncIterator[tuple[str, Upstream]]:
-    (folder / "calls.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
+    (folder / "calls.yaml").write_text(write_yaml({"tools": CONTRACTS}))
     upstream = Upstream(modern=modern)
     async with (
         ScriptedServer(upstream.script) as server,
@@ -129,7 +129,7 @@ async def test_an_upstreams_own_question_never_collects_the_answer_to_ours(tmp_p
 async def test_a_wrapped_server_hears_only_answers_to_its_own_questions(tmp_path: Path) -> None:
     told = tmp_path / "ran"
     command = sys.executable, careless_server.__file__, str(told)
-    configuration = yaml.safe_dump({"mode": "enforce"})
+    configuration = write_yaml({"mode": "enforce"})
     async with running(home(tmp_path, configuration), *command) as client:
         await client.greet(elicitation={})
         asked = []

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from assent.guards.allow_domains import AllowDomains
-from assent.guards.block_keywords import BlockKeywords
+from assent.guards.rules.allow_domains import AllowDomains
+from assent.guards.rules.block_keywords import BlockKeywords
 
 RULE = AllowDomains(domains=("example.com",))
 FIELD = AllowDomains(domains=("example.com",), fields=("to",))

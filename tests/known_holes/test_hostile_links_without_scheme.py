@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assent.guards.allow_domains import AllowDomains
+from assent.guards.rules.allow_domains import AllowDomains
 
 RULE = AllowDomains(domains=("example.com",))
 

@@ -8,9 +8,9 @@ import pytest
 
 from assent.contract.model import Contract
 from assent.core.tool import compile_tool
-from assent.guards.allow_domains import AllowDomains
-from assent.guards.block_keywords import BlockKeywords
-from assent.guards.bounds import Bounds
+from assent.guards.rules.allow_domains import AllowDomains
+from assent.guards.rules.block_keywords import BlockKeywords
+from assent.guards.rules.bounds import Bounds
 
 OPEN = {"name": "pay", "inputSchema": {"type": "object"}}
 

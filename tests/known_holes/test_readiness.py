@@ -33,7 +33,7 @@ async def test_a_gateway_is_not_ready_while_its_store_can_be_read_but_not_writte
         gateway_app.probe = StoreProbe(gateway_app.store, lambda: 0.0)  # the answer of a moment ago is forgotten
         refused = await client.get(page)
         assert (refused.status_code, refused.json()) == (503, {"status": "not ready"})
-        assert await gateway_app.store.recall("") is None
+        assert await gateway_app.store.claim_by_id("") is None
         with sqlite3.connect(tmp_path / "assent.db") as connection:
             for table in ("rates", "claims", "audit_entries"):
                 connection.execute(f"DROP TRIGGER full_{table}")

@@ -9,7 +9,6 @@ from typing import Any
 
 import httpx2
 import pytest
-import yaml
 from fastmcp import Client as FastMCPClient
 from fastmcp import FastMCP
 from mcp.client.streamable_http import streamable_http_client
@@ -17,6 +16,7 @@ from mcp.server import MCPServer
 from mcp_types import Completion, PromptReference
 
 from assent import Assent, contract
+from assent.contract.yaml_document import write_yaml
 from assent.core.tool_mentions import Mentions
 from assent.fastmcp import Assent as FastMCPAssent
 from support.gateways import ANN_KEY, CI, gateway, post, rpc
@@ -62,7 +62,7 @@ def shop() -> MCPServer:
 @asynccontextmanager
 async def front(folder: Path, upstreams: int, **more: Any) -> AsyncIterator[str]:
     """A gateway before one relayed server, or before two that are merged."""
-    (folder / "own.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
+    (folder / "own.yaml").write_text(write_yaml({"tools": CONTRACTS}))
     async with over_http(shop()) as one, over_http(MCPServer("other", log_level="ERROR")) as other:
         configured = {"shop": {"url": one, "prefix": ""}, "other": {"url": other}}
         served = dict(list(configured.items())[:upstreams])

@@ -6,11 +6,14 @@ from typing import Any
 
 import orjson
 import pytest
+from mcp.server import MCPServer
 
+from assent import Assent, GovernedClient
 from assent.contract.reader import read_contract
 from assent.core.outcome import Answer, Refusal
-from assent.core.secrets import ALREADY_DELIVERED, is_secret_whole
+from assent.core.secrets import ALREADY_DELIVERED
 from assent.testing import World
+from support.client_person import Somebody
 from support.openapi_documents import api, ok
 
 TOKEN = "t0ken-7f3a"
@@ -67,4 +70,33 @@ async def test_an_error_of_such_a_tool_can_be_read_again() -> None:
 def test_an_operation_of_an_api_that_shares_is_such_a_tool(overlay: dict[str, Any], secret: bool) -> None:
     operation = {"operationId": "share", "x-side-effect": "share_export", "responses": ok({"type": "object"})}
     fields = api({"/share": {"post": operation}}).tools["share"].fields
-    assert is_secret_whole(read_contract("share", {**fields, **overlay})) is secret
+    assert read_contract("share", {**fields, **overlay}).is_secret_whole is secret
+
+
+@pytest.mark.parametrize(
+    ("fields", "withheld"),
+    [
+        ({}, True),
+        ({"secrets": ["/link/token"]}, True),
+        ({"secrets": []}, False),
+        ({"natural": {"by": ["file"]}}, False),
+    ],
+    ids=["undeclared", "declared", "no secrets", "natural key"],
+)
+async def test_the_client_withholds_from_the_model_what_the_server_calls_secret(
+    fields: dict[str, Any], withheld: bool
+) -> None:
+    governed = Assent(
+        contracts={"share": read_contract("share", {"side_effect": "share_export", **ASKS_NOBODY, **fields})}
+    )
+    server = MCPServer("files", extensions=[governed.extension()])
+
+    @server.tool()
+    def share(file: str) -> dict[str, Any]:
+        """Shares a file."""
+        return {"link": {"token": TOKEN}}
+
+    governed.apply(server)
+    async with GovernedClient(server, asker=Somebody(True), trusted=True) as client:
+        seen = (await client.call_tool("share", {"file": "a"})).model_dump_json()
+    assert (TOKEN not in seen) is withheld

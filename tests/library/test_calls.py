@@ -9,11 +9,11 @@ from typing import Any
 
 import mcp_types as types
 import pytest
-import yaml
 from mcp import Client
 from mcp.server import MCPServer
 
 from assent.contract.decorator import contract
+from assent.contract.yaml_document import write_yaml
 from assent.library.governance import Assent
 from support.gateways import gateway
 from support.problems import problem
@@ -74,7 +74,7 @@ async def inside(market: Market, assent: Assent, person: Person) -> AsyncIterato
 
 @asynccontextmanager
 async def in_front(market: Market, folder: Path, person: Person) -> AsyncIterator[Client]:
-    (folder / "market.yaml").write_text(yaml.safe_dump({"tools": {"place": PLACE, "estimate": ESTIMATE}}))
+    (folder / "market.yaml").write_text(write_yaml({"tools": {"place": PLACE, "estimate": ESTIMATE}}))
     files = [str(folder / "market.yaml")]
     async with over_http(market.server) as url, gateway(folder, {"market": {"url": url}}, contracts=files) as (at, _):
         async with Client(at, mode="legacy", elicitation_callback=person) as client:

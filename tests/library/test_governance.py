@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import Any
+
 import pytest
+from fastmcp import Client as FastClient
+from fastmcp import FastMCP
+from mcp import Client
+from mcp.server import MCPServer
 from mcp.server.auth.provider import AccessToken
 
+from assent import Assent, Principal, contract, current_mode
+from assent.core.outcome import Refusal
+from assent.core.quotas import SpendBudget
+from assent.errors import ContractError
+from assent.fastmcp import Assent as FastAssent
 from assent.library.governance import _principal_of_token
 
 
@@ -24,6 +36,67 @@ def token(client: str, subject: str | None = None, issuer: str | None = None) ->
 )
 def test_two_callers_are_never_one_principal(one: AccessToken, other: AccessToken) -> None:
     assert _principal_of_token(one).id != _principal_of_token(other).id
+
+
+def test_a_token_says_whether_its_caller_is_in_test_mode() -> None:
+    def mode(**claims: Any) -> str:
+        return _principal_of_token(AccessToken(token="t", client_id="app", scopes=[], claims=claims)).mode
+
+    assert [mode(), mode(mode="live"), mode(mode="test")] == ["live", "live", "test"]
+    with pytest.raises(Refusal, match=r"authenticate\.invalid"):
+        mode(mode="Test")
+
+
+@pytest.mark.parametrize("edge", ["sdk", "fastmcp"])
+@pytest.mark.parametrize("mode", ["live", "test"])
+async def test_a_function_knows_the_mode_of_its_caller_and_the_log_says_it(edge: str, mode: Any) -> None:
+    caller = Principal("ci", "agent", mode=mode)
+
+    @contract(side_effect="write")
+    def charge() -> str:
+        """Charges a card."""
+        return current_mode()
+
+    if edge == "sdk":
+        governed = Assent(principal=lambda _: caller, test_callers="served")
+        server = MCPServer("shop", extensions=[governed.extension()])
+        server.add_tool(charge)
+        governed.apply(server)
+        async with Client(server) as client:
+            said = (await client.call_tool("charge", {})).model_dump_json()
+    else:
+        governed = FastAssent(principal=lambda _: caller, test_callers="served")
+        fast: FastMCP = FastMCP("shop")
+        fast.tool(charge)
+        governed.apply(fast)
+        async with FastClient(fast) as client:
+            said = repr(await client.call_tool("charge", {}))
+    assert mode in said
+    assert current_mode() == "live"
+    await governed.store.flush()
+    assert {one.entry.facts.get("mode") for one in await governed.store.entries()} == {mode}
+
+
+def test_an_unknown_choice_about_test_callers_is_refused() -> None:
+    with pytest.raises(ContractError, match="test_callers"):
+        Assent(test_callers="maybe")  # type: ignore[arg-type]
+
+
+def test_a_budget_that_no_function_could_spend_stops_the_start() -> None:
+    @contract(side_effect="external_spend", cost={"amount": "/amount", "currency": "eur"})
+    def pay(amount: int) -> str:
+        """Pays."""
+        return str(amount)
+
+    def start(currency: str) -> None:
+        governed = Assent(budgets=[SpendBudget(amount=Decimal(5), currency=currency, per="1d")])
+        server = MCPServer("shop", extensions=[governed.extension()])
+        server.add_tool(pay)
+        governed.apply(server)
+
+    start("Eur")
+    with pytest.raises(ContractError, match="costs USD"):
+        start("USD")
 
 
 def test_a_person_is_the_same_through_every_client() -> None:

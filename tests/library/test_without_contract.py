@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from fastmcp import Client as FastClient
 from fastmcp import FastMCP
 from mcp import Client
@@ -19,6 +18,7 @@ from assent import Assent, contract
 from assent.contract.profiles import profile
 from assent.contract.reader import read_contract
 from assent.contract.wire import dropped_hints
+from assent.contract.yaml_document import write_yaml
 from assent.errors import ContractError, SettingsError
 from assent.fastmcp import Assent as FastAssent
 from assent.testing import every_tool_annotated
@@ -210,7 +210,7 @@ async def test_a_gateway_can_refuse_to_start_with_tools_without_contracts(tmp_pa
 
 async def test_a_gateway_with_a_contract_for_every_tool_starts(tmp_path: Path) -> None:
     rest = {"list_orders": {"side_effect": "read"}, "read_private_key": {"side_effect": "read"}}
-    (tmp_path / "all.yaml").write_text(yaml.safe_dump({"tools": {**CONTRACTS, **rest}}))
+    (tmp_path / "all.yaml").write_text(write_yaml({"tools": {**CONTRACTS, **rest}}))
     more: dict[str, Any] = {"without_contract": "error", "contracts": [str(tmp_path / "all.yaml")]}
     async with shop_gateway(tmp_path, **more) as (_, gateway_app, _):
         assert len(gateway_app.catalogue().tools) == 4

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.contract.yaml_lines import YamlDocument
+from assent.contract.yaml_document import YamlDocument
 from assent.errors import SettingsError
 from assent.lint import all_rules, lint
 from assent.lint.baseline import baseline_text, less, read_baseline
@@ -91,7 +91,7 @@ def test_comments_suppress_inside_and_above_a_tool() -> None:
         "  send_note:\n"
         "    side_effect: write  # assent: allow failures-undeclared because it never fails\n"
     )
-    found = in_comments(text, YamlDocument(text, "contracts.yaml"), all_rules())
+    found = in_comments(YamlDocument(text, "contracts.yaml"), all_rules())
     assert [(one.rule, one.tool, one.line) for one in found] == [
         ("risk-lowered", "delete_draft", 2),
         ("failures-undeclared", "send_note", 7),
@@ -104,13 +104,13 @@ def test_a_comment_that_is_not_indented_like_a_tool_s_fields_is_about_the_next_t
     above = tools.format(f"  {said}", "")
     inside = tools.format(f"    {said}", "")
     for text, tool in ((above, "drop_b"), (inside, "drop_a")):
-        assert [one.tool for one in in_comments(text, YamlDocument(text, "c.yaml"), all_rules())] == [tool]
+        assert [one.tool for one in in_comments(YamlDocument(text, "c.yaml"), all_rules())] == [tool]
     directly = above.replace("\n\n", "\n"), inside.replace("\n\n", "\n")
     for text, tool in zip(directly, ("drop_b", "drop_a"), strict=True):
-        assert [one.tool for one in in_comments(text, YamlDocument(text, "c.yaml"), all_rules())] == [tool]
+        assert [one.tool for one in in_comments(YamlDocument(text, "c.yaml"), all_rules())] == [tool]
     last = tools.format("", f"\n{said}")
     with pytest.raises(SettingsError, match="outside the block of a tool"):
-        in_comments(last, YamlDocument(last, "c.yaml"), all_rules())
+        in_comments(YamlDocument(last, "c.yaml"), all_rules())
 
 
 def test_what_stands_in_a_value_is_no_comment() -> None:
@@ -120,10 +120,10 @@ def test_what_stands_in_a_value_is_no_comment() -> None:
         f"  b:\n    description: |  {said.replace('text', 'comment')}\n      Drops.\n      # assent: allow nothing\n"
         f"    title: 'It''s\n      {said}'\n    risk: low#er\n  # assent: allow risk-lowered because c\n  c: {{}}\n"
     )
-    found = in_comments(text, YamlDocument(text, "contracts.yaml"), all_rules())
+    found = in_comments(YamlDocument(text, "contracts.yaml"), all_rules())
     assert [(one.tool, one.line, one.because) for one in found] == [("b", 6, "I am a comment"), ("c", 12, "c")]
     flow = '{tools: {a: {title: "\\ud83d\\ude00 # assent: allow nothing"}}} # assent: allow risk-lowered because a'
-    assert [one.because for one in in_comments(flow, YamlDocument(flow), all_rules())] == ["a"]
+    assert [one.because for one in in_comments(YamlDocument(flow), all_rules())] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_what_stands_in_a_value_is_no_comment() -> None:
 def test_a_comment_without_rule_or_reason_is_refused_with_its_line(comment: str, problem: str) -> None:
     text = f"tools:\n  note:\n    side_effect: read {comment}\n"
     with pytest.raises(SettingsError) as caught:
-        in_comments(text, YamlDocument(text, "contracts.yaml"), all_rules())
+        in_comments(YamlDocument(text, "contracts.yaml"), all_rules())
     assert problem in str(caught.value) and "contracts.yaml:3" in str(caught.value)
 
 

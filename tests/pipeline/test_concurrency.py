@@ -41,9 +41,9 @@ class Watched(MemoryStore):
         super().__init__()
         self.gates = gates
 
-    async def recall(self, claim_id: str) -> Any:
+    async def claim_by_id(self, claim_id: str) -> Any:
         await self._at("recall")
-        return await super().recall(claim_id)
+        return await super().claim_by_id(claim_id)
 
     async def claim(self, *args: Any) -> Any:
         await self._at("claim")
@@ -54,10 +54,10 @@ class Watched(MemoryStore):
         await self._at("retake")
         return taken
 
-    async def ended(self, *args: Any) -> Any:
+    async def wait_until_ended(self, *args: Any) -> Any:
         if "ended" in self.gates:
             self.gates["ended"].reached.set()
-        return await super().ended(*args)
+        return await super().wait_until_ended(*args)
 
     async def _at(self, operation: str) -> None:
         if operation in self.gates:

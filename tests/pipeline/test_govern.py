@@ -15,6 +15,7 @@ from assent.core.outcome import Answer, Pause, Refusal
 from assent.core.principal import Principal
 from assent.library.governance import Assent
 from assent.pipeline.approve import approve
+from assent.pipeline.authenticate import authenticate
 from assent.pipeline.govern import govern
 from assent.testing import AGENT, ANN, World
 
@@ -86,14 +87,12 @@ async def test_failed_authentication_is_recorded_and_tells_of_nobody() -> None:
 
 
 async def test_a_failing_authenticator_lets_nobody_in_and_is_recorded() -> None:
-    async def broken(credentials: Any) -> Principal:
+    async def broken() -> Principal:
         raise RuntimeError("the directory is on fire")
 
     world = World({"look": {"side_effect": "read"}})
-    world.but(authenticate=broken)
     with pytest.raises(RuntimeError):
-        await world.call("look")
-    assert world.upstream.effects == []
+        await authenticate(broken(), "look", world.ports)
     assert [one.entry.kind for one in await world.store.entries()] == ["failure"]
 
 

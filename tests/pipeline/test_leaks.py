@@ -10,13 +10,12 @@ from typing import Any
 import orjson
 import pytest
 
-from assent.core.call import Request
 from assent.core.outcome import Answer, Outcome, Pause, Refusal
 from assent.core.principal import Principal
 from assent.pipeline.approve import approve
-from assent.pipeline.govern import govern
+from assent.pipeline.authenticate import authenticate
 from assent.ports import NotReached, NotRun, OutcomeUnknown, ToolFailed
-from assent.testing import AGENT, ANN, World
+from assent.testing import AGENT, ANN, World, as_given
 
 ARGUMENT, KEY, SECRET, RAISED, BODY, NAME = (f"c4nary-{n}" for n in ("arg", "key", "secret", "raised", "body", "name"))
 SENT = {"text": ARGUMENT, "deep": {"list": [{"in": ARGUMENT}]}}
@@ -205,8 +204,9 @@ async def test_an_approval_holds_the_arguments_for_the_approver_and_not_for_the_
 
 async def test_credentials_are_in_no_log_and_no_refusal() -> None:
     world = World({"look": {"side_effect": "read"}})
-    outcome = await govern(Request("look", {}, "Bearer c4nary-credential"), world.ports)
-    assert "c4nary" not in told(outcome)
+    with pytest.raises(Refusal) as refused:
+        await authenticate(as_given("Bearer c4nary-credential"), "look", world.ports)
+    assert "c4nary" not in told(refused.value)
     assert "c4nary" not in await log_of(world)
 
 

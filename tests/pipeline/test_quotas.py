@@ -154,7 +154,7 @@ async def test_observing_notes_what_would_have_been_refused_and_lets_it_run() ->
         {"amount": 0, "per": "1d"},
         {"amount": "1.5", "per": "1d"},
         {"amount": "Infinity", "currency": "EUR", "per": "1d"},
-        {"amount": 1, "currency": "euros", "per": "1d"},
+        {"amount": 1, "currency": "€", "per": "1d"},
         {"amount": 1, "per": "soon"},
         {"amount": 1, "per": "1d", "each": ["session"]},
     ],

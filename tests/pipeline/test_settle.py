@@ -70,12 +70,12 @@ async def test_a_declared_secret_in_what_was_found_is_not_kept() -> None:
 
 async def test_a_tool_that_is_gone_leaves_no_result_to_keep_and_nothing_is_changed() -> None:
     there = await doubted()
-    before = await there.store.recall(NAME)
+    before = await there.store.claim_by_id(NAME)
     there.deploy({})
     with pytest.raises(Refusal) as refused:
         await settle(OPERATOR, NAME, "done", there.ports, {"content": [], "structuredContent": {"link": "canary"}})
     assert refused.value.code == "settle.secrets_unknown"
-    assert await there.store.recall(NAME) == before
+    assert await there.store.claim_by_id(NAME) == before
     assert (await settle(OPERATOR, NAME, "done", there.ports)).state is State.SUCCEEDED
 
 
@@ -176,7 +176,7 @@ async def test_an_owner_who_comes_back_after_the_settlement_is_refused() -> None
     there.but(upstream=Pausing(paused))
     outcome = await there.call("send", {}, key="k")
     assert isinstance(outcome, Refusal) and outcome.code == "execute.in_doubt"
-    record = await there.store.recall(NAME)
+    record = await there.store.claim_by_id(NAME)
     assert record is not None and record.state is State.FAILED_NO_EFFECT
 
 
@@ -199,7 +199,7 @@ async def test_once_a_retry_was_told_of_the_doubt_the_late_owner_is_fenced(recov
     outcome = await there.call("send", {}, key="k")
     assert told == ["recall.in_doubt"] * 2
     assert isinstance(outcome, Refusal) and outcome.code == "execute.in_doubt"
-    record = await there.store.recall(NAME)
+    record = await there.store.claim_by_id(NAME)
     assert record is not None and (record.state, record.epoch) == (State.IN_DOUBT, 2)
 
 
@@ -232,7 +232,7 @@ async def test_a_second_run_that_reaches_nothing_does_not_end_the_doubt_about_th
     assert await heard(there) == "execute.in_doubt"
     there.upstream.functions["send"] = lambda _: end
     assert await heard(there) == "execute.in_doubt"
-    record = await there.store.recall(NAME)
+    record = await there.store.claim_by_id(NAME)
     assert record is not None and record.state is State.IN_DOUBT and record.charges
     outcome = await there.call("send", {}, key="another")
     assert isinstance(outcome, Refusal) and outcome.code == "claim.budget_exceeded"
@@ -252,7 +252,7 @@ async def test_what_a_second_run_finds_done_already_is_not_given_back() -> None:
     assert await heard(there) == "execute.in_doubt"
     there.upstream.functions["send"] = lambda _: ToolFailed("not_found")
     assert (await heard(there))["isError"]
-    record = await there.store.recall(NAME)
+    record = await there.store.claim_by_id(NAME)
     assert record is not None and record.state is State.FAILED and record.charges
 
 
@@ -262,7 +262,7 @@ async def test_past_its_retention_a_key_answers_that_it_was_used_and_is_never_ru
     there.clock.advance(31 * 86400)
     assert await heard(there) == "recall.expired"
     await there.store.prune(there.clock(), there.clock() - 86400)
-    record = await there.store.recall(NAME)
+    record = await there.store.claim_by_id(NAME)
     assert record is not None and record.result is None
     assert await heard(there) == "recall.expired"
     assert len(there.upstream.effects) == 1

@@ -12,6 +12,7 @@ from assent.core.call import Request, UserAnswer
 from assent.core.claims import State
 from assent.core.outcome import Answer, Outcome, Pause, Refusal
 from assent.errors import StoreError
+from assent.pipeline.authenticate import authenticate
 from assent.pipeline.govern import govern
 from assent.pipeline.record import record
 from assent.pipeline.trace import CallTrace
@@ -149,7 +150,7 @@ async def read(n: int) -> bool:
 
 
 async def rehearsed(n: int) -> bool:
-    broken = Broken({"send": {"side_effect": "write", "dry_run": {"mode": "required"}}}, n)
+    broken = Broken({"send": {"side_effect": "write", "dry_run": {"mode": "required", "simulated": "accepted"}}}, n)
     world = broken.world
     broken.arm()
     outcome = await world.call("send", {"dryRun": True})
@@ -193,18 +194,17 @@ async def test_whatever_fails_after_the_claim_is_in_doubt(started: bool, code: s
         journal.started = started
         raise StoreError
 
-    outcome = await record(Request("note"), World({}).ports, failing)
+    outcome = await record(Request("note", None, AGENT), World({}).ports, failing)
     assert isinstance(outcome, Refusal)
     assert outcome.code == code
 
 
 async def test_an_unexpected_failure_is_raised_even_where_it_cannot_be_noted() -> None:
-    store = BrokenStore(MemoryStore(), lambda name, _: name == "note")
+    store = BrokenStore(MemoryStore(), lambda name, _: name == "append")
     world = World({"look": {"side_effect": "read"}}, store=store.as_store())
 
-    async def broken(credentials: Any) -> Any:
+    async def broken() -> Any:
         raise ZeroDivisionError
 
-    world.but(authenticate=broken)
     with pytest.raises(ZeroDivisionError):
-        await world.call("look")
+        await authenticate(broken(), "look", world.ports)

@@ -10,11 +10,12 @@ from assent.contract.files import parse_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import profile
 from assent.contract.show import show
-from assent.contract.wire import CONTRACT_KEY, meta_of
+from assent.contract.wire import CONTRACT_KEY, meta_of, runtime_failures
 from assent.core.catalogue import absent_for
 from assent.core.principal import Principal
 from assent.core.refusals import CATALOGUE
 from assent.core.tool import compile_tool
+from assent.errors import ContractError
 
 CONTRACTS = """
 tools:
@@ -140,6 +141,13 @@ tools:
 """
 
 
+RUNTIME_FAILURES = [
+    *("authentication_required", "invalid_input", "budget_exceeded", "confirmation_declined", "unavailable", "failed"),
+    *("undeclared_failure", "invalid_output", "step_up_required"),
+    *("idempotency_conflict", "in_progress", "in_doubt", "expired"),
+]
+
+
 @pytest.fixture
 def send_external() -> Contract:
     return parse_contracts(SEND_EXTERNAL)["emails.send_external"]
@@ -188,6 +196,7 @@ def test_the_thirteen_fields_are_machine_readable_on_the_wire(send_external: Con
         "autonomousExecution": False,
         "confirmation": "user",
         "stepUpAuth": "conditional",
+        "stepUpAuthDependsOn": ["to"],
         "permissions": ["emails:send", "contacts:read", "files:read"],
         "sideEffects": ["An external email is sent to every recipient."],
         "auditEvent": "email.external.sent",
@@ -199,6 +208,7 @@ def test_the_thirteen_fields_are_machine_readable_on_the_wire(send_external: Con
             "rate_limit_exceeded",
             "policy_violation",
         ],
+        "runtimeFailureModes": RUNTIME_FAILURES,
         "category": "communication",
     }
 
@@ -213,6 +223,22 @@ def test_every_other_profile_publishes_the_same_promises_in_its_projection(send_
 def test_the_failures_that_are_ours_are_aliases_of_our_refusals() -> None:
     aliases = {kind.alias for kind in CATALOGUE.values()}
     assert {"permission_denied", "confirmation_required", "rate_limit_exceeded", "policy_violation"} <= aliases
+
+
+def test_declared_and_runtime_failures_together_are_every_failure_a_caller_can_meet(send_external: Contract) -> None:
+    listed = {*send_external.failure_modes, *runtime_failures(send_external)}
+    met_elsewhere = {"idempotency_key_required", "dry_run_required", "dry_run_failed", "estimate_failed"}
+    aliases = {kind.alias for kind in CATALOGUE.values() if kind.wire not in ("api", "protocol")}
+    assert aliases - listed == met_elsewhere | {"secret_already_delivered"}
+    assert listed - aliases == {"invalid_recipient", "attachment_too_large"}
+
+
+def test_a_critical_tool_always_asks_a_person_under_this_profile() -> None:
+    text = "tools:\n  delete_user: {side_effect: destructive, confirmation: {by: none, because: quick}}\n"
+    contract = parse_contracts(text)["delete_user"]
+    with pytest.raises(ContractError, match="critical risk always needs a confirmation"):
+        compile_tool(contract, profile=profile("mcp-first"))
+    assert compile_tool(contract, profile=profile("spec")).contract.confirmation.by == "none"
 
 
 def test_a_download_link_is_named_by_its_file_and_expiry() -> None:

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
+from assent.contract.profiles import profile, profile_names
 from assent.contract.wire import Claims, read_claims
+from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
 from support.seed_payloads import compact, definitions, without_contract
 
 CONTRACTS = """
@@ -85,3 +87,30 @@ def test_without_historic_names_the_standard_ones_say_the_same(name: str) -> Non
 def test_the_printed_payloads_are_read_as_what_they_mean_and_reported_as_foreign(name: str) -> None:
     claims = read_claims(json.loads(PRINTED[name]))
     assert claims == Claims(*CATEGORIES[name], foreign=("readOnly", "destructive", "idempotent"))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("gmail_list_emails", CATEGORIES["gmail_read_email"]),
+        ("gmail_search_emails", CATEGORIES["gmail_read_email"]),
+        ("gmail_get_email", CATEGORIES["gmail_read_email"]),
+        ("gmail_create_draft", CATEGORIES["gmail_send_email"]),
+        ("gmail_send_email", CATEGORIES["gmail_send_email"]),
+        ("gmail_update_label", CATEGORIES["gmail_send_email"]),
+        ("gmail_delete_email", CATEGORIES["gmail_delete_email"]),
+        ("gmail_archive_email", CATEGORIES["gmail_delete_email"]),
+        ("gmail_remove_label", CATEGORIES["gmail_delete_email"]),
+        ("gmailRemoveLabel", CATEGORIES["gmail_delete_email"]),
+        ("gmail_get_archive", CATEGORIES["gmail_read_email"]),
+    ],
+)
+def test_the_verb_in_the_name_puts_an_undeclared_tool_into_its_category(name: str, expected: tuple[bool, ...]) -> None:
+    definition = {"name": name, "inputSchema": {"type": "object", "properties": {"id": {"type": "string"}}}}
+    policy = UpstreamPolicy("gmail", profile("mcpgate"), chosen=True)
+    (tool,) = compile_tools([definition], {}, policy).tools
+    assert read_claims(tool.definition) == Claims(*expected)
+
+
+def test_other_profiles_have_no_table_of_verbs() -> None:
+    assert [name for name in profile_names() if profile(name).verbs] == ["mcpgate"]

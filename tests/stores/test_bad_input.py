@@ -67,7 +67,7 @@ async def test_a_clock_that_jumps_back_neither_loses_an_answer_nor_frees_a_claim
     there.clock.advance(-10 * 365 * 86400)
     again = await there.call("send", {}, key="done")
     assert isinstance(again, Answer) and again.replayed
-    record = await there.store.recall("running")
+    record = await there.store.claim_by_id("running")
     assert record is not None and record.state_at(there.clock()) is State.STARTED
 
 
@@ -157,7 +157,7 @@ async def test_a_disk_that_fails_to_write_is_named_and_what_was_kept_is_still_th
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     await store.claim(claim_draft("after"), entry(), None, NOW)
-    assert await store.recall("during") is None
+    assert await store.claim_by_id("during") is None
     assert await marks(store) == ["intent", "intent"]
     await store.close()
 
@@ -182,12 +182,12 @@ async def test_a_file_that_is_taken_away_and_put_back_loses_nothing_that_was_rep
     await store.close()
     away = path.rename(tmp_path / "away.db")
     fresh = SqliteStore(path)
-    assert await fresh.recall("claim") is None
+    assert await fresh.claim_by_id("claim") is None
     await fresh.close()
     path.unlink()
     away.rename(path)
     again = SqliteStore(path)
-    record = await again.recall("claim")
+    record = await again.claim_by_id("claim")
     assert record is not None and record.result == b"kept"
     await again.close()
 

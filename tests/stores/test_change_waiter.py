@@ -49,7 +49,7 @@ async def asleep(store: Any, name: str) -> None:
 
 async def test_an_end_wakes_who_waits_for_it(store: Store) -> None:
     await store.claim(claim_draft(), entry(), None, NOW)
-    waits = asyncio.create_task(store.ended("claim", 3600))
+    waits = asyncio.create_task(store.wait_until_ended("claim", 3600))
     await asleep(store, "claim")
     await store.settle("claim", 1, succeeded(), [])
     ended = await waits
@@ -68,7 +68,7 @@ async def test_a_decision_wakes_who_waits_for_it(store: Store) -> None:
 async def test_an_end_in_one_process_wakes_who_waits_in_another(url: str) -> None:
     here, there = PostgresStore(url), PostgresStore(url)
     await there.claim(claim_draft(), entry(), None, NOW)
-    waits = asyncio.create_task(here.ended("claim", 3600))
+    waits = asyncio.create_task(here.wait_until_ended("claim", 3600))
     await asleep(here, "claim")
     while here._listener._connection is None:  # noqa: ASYNC110 - nor does listening
         await asyncio.sleep(0.001)
@@ -84,7 +84,7 @@ async def test_without_a_listener_looking_is_enough(url: str, monkeypatch: pytes
     here, there = PostgresStore(url), PostgresStore(url)
     monkeypatch.setattr(here._listener, "ensure_listening", lambda: None)
     await there.claim(claim_draft(), entry(), None, NOW)
-    waits = asyncio.create_task(here.ended("claim", 3600))
+    waits = asyncio.create_task(here.wait_until_ended("claim", 3600))
     await asleep(here, "claim")
     await there.settle("claim", 1, succeeded(), [])
     assert await waits is not None
@@ -102,7 +102,7 @@ async def test_where_nobody_can_listen_no_connection_stays_open(url: str, monkey
     monkeypatch.setattr(asyncpg.Connection, "add_listener", refused)
     store = PostgresStore(url)
     for _ in range(3):
-        await store.ended("claim", 0.0)
+        await store.wait_until_ended("claim", 0.0)
         assert store._listener._task is not None
         await store._listener._task
     looker = await asyncpg.connect(url)
@@ -124,15 +124,15 @@ class Counting(MemoryStore):
 
     looks = 0
 
-    async def recall(self, claim_id: str) -> ClaimRecord | None:
+    async def claim_by_id(self, claim_id: str) -> ClaimRecord | None:
         self.looks += 1
-        return await super().recall(claim_id)
+        return await super().claim_by_id(claim_id)
 
 
 async def test_a_thousand_who_wait_for_one_claim_look_as_often_as_one() -> None:
     store = Counting()
     await store.claim(claim_draft(), entry(), None, NOW)
-    waits = [asyncio.create_task(store.ended("claim", 3600)) for _ in range(MANY)]
+    waits = [asyncio.create_task(store.wait_until_ended("claim", 3600)) for _ in range(MANY)]
     await asleep(store, "claim")
     assert store.looks == 1
     await store.settle("claim", 1, succeeded(), [])

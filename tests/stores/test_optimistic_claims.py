@@ -48,10 +48,10 @@ async def test_an_owner_who_was_fenced_elsewhere_does_not_settle(pair: Pair) -> 
     ours, theirs = pair
     for name in "ab":
         await ours.claim(claim_draft(name), entry(name), None, NOW)
-    assert await theirs.doubt("a", 1, LATER, entry("doubt")) is not None
+    assert await theirs.mark_in_doubt("a", 1, LATER, entry("doubt")) is not None
     settled = await asyncio.gather(*(ours.settle(name, 1, succeeded(), [entry("end")]) for name in "ab"))
     assert settled == [False, True]
-    found = await theirs.recall("a")
+    found = await theirs.claim_by_id("a")
     assert found is not None and (found.state, found.epoch) == (State.IN_DOUBT, 2)
     assert await marks(theirs) == ["a", "b", "doubt", "end"]
 
@@ -96,5 +96,5 @@ async def test_a_claim_and_its_end_may_come_in_one_commit(pair: Pair) -> None:
         ours.claim(claim_draft("a"), entry("start"), None, NOW), ours.settle("a", 1, succeeded(), [entry("end")])
     )
     assert ends[1] is True
-    found = await theirs.recall("a")
+    found = await theirs.claim_by_id("a")
     assert found is not None and found.state is State.SUCCEEDED and found.result is not None

@@ -2,7 +2,7 @@
 
 import os
 
-from assent.stores.randomness import randomness
+from assent.stores.ids import randomness
 from assent.stores.sql_files import for_rows
 
 

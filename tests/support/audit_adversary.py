@@ -8,9 +8,10 @@ from assent.audit.bundle import head_bytes, pack_values
 from assent.audit.checkpoints import Checkpoint
 from assent.audit.leaf_encoder import seal
 from assent.audit.leaf_values import pack, unpack
-from assent.audit.merkle import hash_leaf, root_of
+from assent.audit.merkle import hash_leaf
 from assent.audit.tiles import ENTRIES, VALUES, WIDTH, RightEdge, bundle_path, bundles_of, pack_entries
 from support.audit_logs import ORIGIN, START, Scene, call_entry, secret_key
+from support.audit_memory import root_of
 
 
 @dataclass

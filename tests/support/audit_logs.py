@@ -9,7 +9,7 @@ from assent.audit.leaf_encoder import Sealed, redaction, seal
 from assent.audit.leaf_values import redact
 from assent.audit.log import Log, open_log
 from assent.audit.notes import SecretKey
-from assent.audit.protocols import MemoryCheckpoints, MemoryEntries, MemoryTiles
+from support.audit_memory import MemoryCheckpoints, MemoryEntries, MemorySink, MemoryTiles
 
 ORIGIN = "audit.example/acme"
 START = 1_764_000_000_000
@@ -84,15 +84,14 @@ class Scene:
         facts = {"key": new.public.text, "previous": old.public.text}
         await self.append(seal("key", now, facts, {}, self.chance.randbytes))
 
+    async def metadata(self):
+        public = [secret.public for secret in self.secrets]
+        anchors = {"directory": self.anchored} if self.anchored else {}
+        return bundle.LogMetadata(ORIGIN, public, await self.checkpoints.kept(), anchors)
+
     async def bundle(self):
-        sink = bundle.MemorySink()
-        evidence = bundle.LogMetadata(
-            ORIGIN,
-            [secret.public for secret in self.secrets],
-            await self.checkpoints.kept(),
-            {"directory": self.anchored} if self.anchored else {},
-        )
-        await bundle.write_bundle(sink, evidence, self.entries)
+        sink = MemorySink()
+        await bundle.write_bundle(sink, await self.metadata(), self.entries)
         return dict(sink)
 
     @property

@@ -15,8 +15,8 @@ _QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "-
 
 
 @asynccontextmanager
-async def chromium_page() -> AsyncIterator[Any]:
-    """A page of a browser of our own."""
+async def chromium_page(**context: Any) -> AsyncIterator[Any]:
+    """A page of a browser of our own; `context` are settings of the browser, such as its size."""
     from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
@@ -24,7 +24,7 @@ async def chromium_page() -> AsyncIterator[Any]:
             executable_path=CHROMIUM, args=[*_QUIET, "--disable-sync", "--no-first-run"]
         )
         try:
-            page = await browser.new_page()
+            page = await browser.new_page(**context)
             page.set_default_timeout(30_000)
             yield page
         finally:

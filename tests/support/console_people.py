@@ -8,7 +8,7 @@ from html import unescape
 
 import httpx2
 
-from assent.console.totp import STEP, code_at
+from assent.gateway.people.totp import STEP, code_at
 from support.console_browser import Browser
 
 PASSWORD = "correct horse battery"

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-import yaml
 from mcp.server import MCPServer
 
 from assent.config.load import parse_settings
 from assent.console.start import console_in_front
+from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.status_pages import StatusPages
 from support.loopback_server import serving
@@ -63,7 +63,7 @@ ANYBODY = {"anonymous": {"kind": "agent", "scopes": ["*"]}}
 
 
 def configuration(folder: Path, upstreams: dict[str, Any], **more: Any) -> str:
-    (folder / "contracts.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
+    (folder / "contracts.yaml").write_text(write_yaml({"tools": CONTRACTS}))
     settings = {
         "store": f"sqlite:///{folder}/assent.db",
         "upstreams": upstreams,
@@ -72,7 +72,7 @@ def configuration(folder: Path, upstreams: dict[str, Any], **more: Any) -> str:
         "secrets": {"directory": str(folder / "keys")},
         **more,
     }
-    return yaml.safe_dump(settings)
+    return write_yaml(settings)
 
 
 @asynccontextmanager

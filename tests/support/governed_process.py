@@ -30,7 +30,7 @@ RECOVERIES: dict[str, dict[str, Any]] = {
     "natural": {"recovery": "natural"},
     "reconcile": {"recovery": "reconcile", "lookup": {"tool": "look", "by": ["name"], "result": "/result"}},
 }
-WATCHED = ("recall", "claim", "retake", "doubt", "settle")
+WATCHED = ("claim_by_id", "claim", "retake", "mark_in_doubt", "settle")
 
 
 class Faults:

@@ -31,8 +31,6 @@ from assent.testing.decisions.harness import Contracts, RaceStore, settings_of, 
 from support.fastmcp_client import FastMCPClient
 from support.transports import Person
 
-EDGE = "library"
-
 
 class LibraryTable:
     """A governed server whose functions follow the case's script; every call comes from a client of its own."""
@@ -71,6 +69,7 @@ class LibraryTable:
             guards=[build_guard(line) for line in scene.guards],
             now=self.clock,
             new_id=lambda: f"id-{next(self._ids)}",
+            test_callers="served" if scene.test_endpoint else "refused",
             **who,
         )
         # A server's author sets none of these, so there is no door for them.

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from assent.web.server import bind, make_server
+from assent.web.server import bind, make_server, run_loop
 
 _TESTS = Path(__file__).parents[1]
 
@@ -20,9 +20,7 @@ def run_app(app: Any, port: int = 0) -> None:
     listener = bind("127.0.0.1", port)
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
-    server = make_server(app, drain=1, lifespan="auto")
-    with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
-        runner.run(server.serve(sockets=[listener]))
+    run_loop(make_server(app, drain=1, lifespan="auto").serve(sockets=[listener]))
 
 
 @contextmanager

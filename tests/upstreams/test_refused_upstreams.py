@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from support.gateways import gateway, post, rpc
+from assent.core.claims import State
+from support.gateways import KEY, Shop, gateway, post, rpc
+from support.problems import problem
 from support.scripted_server import Conversation, ScriptedServer
+from support.transports import over_http
 
 CHALLENGE = b'www-authenticate: Bearer resource_metadata="https://auth.example/canary"\r\n'
 
@@ -42,6 +45,60 @@ async def test_an_upstream_that_answers_401_is_reported_with_what_is_missing(
     )
     assert f"upstream shop: {trouble}" in caplog.text
     assert "secret" not in caplog.text and "canary" not in caplog.text
+
+
+class ExpiringCredentials:
+    """The shop behind a check that accepts our credentials until a tool is called."""
+
+    def __init__(self, status: int, body: bytes) -> None:
+        self.shop, self.status, self.body = Shop(), status, body
+        self._app = self.shop.server.streamable_http_app()
+
+    def http_app(self) -> Any:
+        return self
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        message = await receive()
+        if b'"tools/call"' not in message.get("body", b""):
+            return await self._app(scope, _beginning_with(message, receive), send)
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(self.body))]
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
+        await send({"type": "http.response.body", "body": self.body})
+
+
+def _beginning_with(message: Any, receive: Any) -> Any:
+    messages = [message]
+
+    async def receive_again() -> Any:
+        return messages.pop() if messages else await receive()
+
+    return receive_again
+
+
+REFUSED = b'{"jsonrpc": "2.0", "id": null, "error": {"code": -32001, "message": "token expired"}}'
+
+
+@pytest.mark.parametrize("body", [b"", REFUSED])
+@pytest.mark.parametrize("status", [401, 403])
+async def test_a_call_whose_credentials_the_upstream_refuses_has_not_begun(
+    status: int, body: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    upstream = ExpiringCredentials(status, body)
+    contracts = tmp_path / "writing.yaml"
+    contracts.write_text("tools:\n  place_order: {side_effect: write}\n")
+    async with (
+        over_http(upstream) as address,
+        gateway(tmp_path, {"shop": {"url": address}}, contracts=[str(contracts)]) as (url, gateway_app),
+    ):
+        call = rpc("tools/call", name="place_order", arguments={"item": "tea"}, _meta={KEY: "k-1"})
+        answers = [problem((await post(url, call)).json()["result"]) for _ in range(2)]
+        claims = await gateway_app.store.claims()
+    assert [one["code"] for one in answers] == ["execute.unavailable"] * 2, "the key is free for another attempt"
+    assert {claim.state for claim in claims} == {State.FAILED_NO_EFFECT}
+    assert upstream.shop.effects == []
+    assert f"upstream shop refused place_order: answered {status}" in caplog.text, "the operator learns why"
 
 
 async def test_an_upstream_that_refuses_connections_is_reported_with_its_address(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from assent.ports import RawLogRow, Store
 
 MOST_LOOKED_AT = 20_000
 """Leaves looked at for one page."""
-MOST_READ = 4_000
+MOST_READ = 2_500
 """Entries whose values are read for one page."""
 LOOK_BACK = 5_000
 """How far before the last line its intent is looked for: it says who called, and with what."""
@@ -105,7 +105,6 @@ class ActivityPage:
 
     lines: list[ActivityLine]
     next: int | None
-    looked_back_to: int
 
 
 @dataclass(slots=True)
@@ -133,7 +132,7 @@ class ActivityReader:
             if self._full or start - place >= MOST_LOOKED_AT or self._read >= MOST_READ:
                 break
         await self._find_intents(place)
-        return ActivityPage(self._lines(), place if place > stop else None, place)
+        return ActivityPage(self._lines(), place if place > stop else None)
 
     async def one(self, index: int) -> ActivityLine | None:
         """The line of one entry, if it is wanted."""

@@ -15,8 +15,8 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from assent.audit import checkpoints
-from assent.audit.file_writer import Disk
 from assent.audit.notes import BadNote
+from assent.files import Disk
 
 GIT_TIMEOUT = 60.0
 GIT_SETTINGS = (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from assent.audit import notes
-from assent.audit.merkle import BadProof, hash_leaf, verify_consistency, verify_inclusion
+from assent.audit.merkle import BadProof, verify_consistency
 from assent.audit.notes import BadNote, PublicKey, SecretKey, decode_base64
 
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}")
@@ -108,35 +108,8 @@ class Proof:
         lines += [base64.b64encode(item).decode() for item in self.path]
         return "\n".join(lines).encode() + b"\n\n" + self.checkpoint
 
-    @classmethod
-    def decode(cls, data: bytes) -> "Proof":
-        head, _, checkpoint = data.partition(b"\n\n")
-        lines = head.decode("ascii", "replace").split("\n")
-        if lines.pop(0) != _PROOF:
-            raise BadProof(f"a proof begins with {_PROOF}")
-        extra: bytes | None = b""
-        if lines and lines[0].startswith("extra "):
-            extra = decode_base64(lines.pop(0)[6:])
-        index = lines.pop(0) if lines else ""
-        path = [decode_base64(line) for line in lines]
-        if extra is None or not index.startswith("index ") or not _SIZE.fullmatch(index[6:]):
-            raise BadProof("a proof has an index line after its first line")
-        return cls(int(index[6:]), tuple(_hash(item) for item in path), checkpoint, extra)
-
-    def verify(self, leaf: bytes, origin: str, keys: Sequence[PublicKey]) -> Checkpoint:
-        """Verify the proof and return its checkpoint."""
-        checkpoint = open_checkpoint(self.checkpoint, origin, keys)
-        verify_inclusion(self.index, checkpoint.size, hash_leaf(leaf), self.path, checkpoint.root)
-        return checkpoint
-
 
 def encode_growth(old: Checkpoint, path: Sequence[bytes], new: Checkpoint) -> bytes:
     """Encode the proof that one log is a prefix of another, in the form of C2SP tlog-witness."""
     lines = [f"old {old.size}", *(base64.b64encode(item).decode() for item in path)]
     return "\n".join(lines).encode() + b"\n\n" + new.note
-
-
-def _hash(item: bytes | None) -> bytes:
-    if item is None or len(item) != 32:
-        raise BadProof("a line of a proof is a base64 hash of 32 bytes")
-    return item

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assent.audit.file_writer import Disk
 from assent.audit.notes import BadKey, PublicKey, SecretKey
+from assent.files import Disk
 
 
 @dataclass(frozen=True, slots=True)

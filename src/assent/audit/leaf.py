@@ -4,24 +4,21 @@ A leaf is canonical JSON with facts, which are not personal data, and commitment
 values are stored separately.
 """
 
-import re
-import struct
-from binascii import b2a_base64 as _base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from hashlib import sha256
 from typing import Any
 
 import orjson
 
-from assent.audit.leaf_values import DOMAIN, SALT, BadEntry, commit, unpack_length
+from assent.audit.leaf_values import BadEntry, commit
 from assent.audit.tiles import LEAF_LIMIT
+from assent.audit.verifier import LEAF
 
 KINDS = frozenset(
     {
         "intent",
         "outcome",
+        "event",
         "read",
         "rehearsal",
         "replay",
@@ -49,6 +46,7 @@ FACTS: Mapping[str, type] = {
     "risk": str,
     "mode": str,  # live or test
     "would": list,  # what would have stopped the call outside observe mode
+    "guards": list,  # what guards did: rule/action, for masks with the number of places
     "contract": str,
     "policy": str,
     "configuration": str,
@@ -88,16 +86,6 @@ STRICT = (
     | orjson.OPT_PASSTHROUGH_DATACLASS
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
-_TEXT = rb'"[!#-\[\]-~]{1,512}"'
-_FACT = rb'"[a-z_]++":(?:' + _TEXT + rb"|0|[1-9]\d{0,15}|true|false|\[" + _TEXT + rb"(?:," + _TEXT + rb")*+\])"
-_COMMITMENT = rb'"[a-z][a-z0-9_]{0,62}":"[A-Za-z0-9+/]{43}="'
-_REST = rb'\},"facts":\{((?:%s(?:,%s)*+)?)\},"kind":"[a-z]++","v":1\}' % (_FACT, _FACT)
-_AFTER = re.compile(_REST)
-_NAMES = re.compile(rb'"([a-z_]++)":')
-_LEAF = re.compile(rb'\{"at":(?:0|[1-9]\d{0,14}),"commitments":\{(?:%s(?:,%s)*+)?' % (_COMMITMENT, _COMMITMENT) + _REST)
-_FIELD_BYTES = re.compile(rb"[a-z][a-z0-9_]{0,62}")
-_CLAIM = b'},"facts":{"claim":"'
-_USUAL = 19  # end of a time with thirteen digits
 FACT_RULE = (
     "a fact is 1 to 512 printable ASCII characters without spaces, quotes and backslashes,"
     " a whole number, true or false"
@@ -125,7 +113,7 @@ def leaf_bytes(kind: str, at: int, facts: Mapping[str, object], commitments: Map
     for name, value in facts.items():
         if type(value) is not FACTS.get(name):
             raise BadEntry(why_not(name))
-    if not _LEAF.fullmatch(leaf):
+    if not LEAF.fullmatch(leaf):
         raise BadEntry(f"{FACT_RULE}; a commitment is the base64 of 32 bytes")
     return fitting(leaf)
 
@@ -143,73 +131,11 @@ def fitting(leaf: bytes) -> bytes:
     return leaf
 
 
-def agree(leaf: bytes, blob: bytes | None) -> bool:
-    """Whether a leaf with a thirteen-digit time is valid and its values match all commitments.
-
-    Fast check without parsing the leaf as JSON; a doubtful leaf returns False and goes to the full check.
-    """
-    if not blob:
-        return leaf.startswith(b',"commitments":{},', _USUAL) and _has_valid_tail(leaf, _USUAL + 16)
-    names, digests, at, end = [], [], 0, len(blob)
-    try:
-        while at < end:
-            start = at + 4
-            at = start + unpack_length(blob, at)[0]
-            record = blob[start:at]
-            names.append(record[SALT + 1 : SALT + 1 + record[SALT]])
-            digests.append(_base64(sha256(DOMAIN + record).digest(), newline=False))
-    except (struct.error, IndexError):
-        return False
-    shape = _commitments_to(tuple(names))
-    head = shape % tuple(digests) if shape else b""
-    return at == end and head != b"" and leaf.startswith(head, _USUAL) and _has_valid_tail(leaf, _USUAL + len(head))
-
-
-@lru_cache(maxsize=1024)
-def _commitments_to(names: tuple[bytes, ...]) -> bytes:
-    """Return the bytes of a leaf with these fields after its time, commitments left open; empty if impossible."""
-    if list(names) != sorted(set(names)) or not all(map(_FIELD_BYTES.fullmatch, names)):
-        return b""
-    return b',"commitments":{' + b",".join(b'"%b":"%%b"' % name for name in names)
-
-
-def _has_valid_tail(leaf: bytes, at: int) -> bool:
-    """Whether valid facts and kind follow; the cache ignores the claim, which differs in most leaves."""
-    if leaf.startswith(_CLAIM, at):
-        cut = leaf.find(b'"', at + len(_CLAIM))
-        claim = leaf[at + len(_CLAIM) : cut]
-        if claim.isalnum() and len(claim) <= MOST_TEXT:
-            return _ends_leaf(leaf[cut:])
-    return _matches_tail(leaf, at)
-
-
-@lru_cache(maxsize=4096)
-def _ends_leaf(rest: bytes) -> bool:
-    return _matches_tail(_CLAIM + b"c" + rest)
-
-
-def _matches_tail(leaf: bytes, at: int = 0) -> bool:
-    """Whether valid facts and kind follow, each fact once and in order."""
-    match = _AFTER.fullmatch(leaf, at)
-    names = _NAMES.findall(match[1]) if match else []
-    return match is not None and names == sorted(set(names))
-
-
-def read_leaf(leaf: bytes) -> dict[str, Any]:
-    """Parse a leaf; unknown facts and kinds are allowed, because a newer version may know them."""
-    if _LEAF.fullmatch(leaf) is None:
-        raise BadEntry("a leaf is canonical JSON with at, commitments, facts, kind and v, and nothing else")
-    body: dict[str, Any] = orjson.loads(leaf)
-    if orjson.dumps(body, option=orjson.OPT_SORT_KEYS) != leaf:
-        raise BadEntry("a leaf has each of its names once, and in their order")
-    return body
-
-
 def erased_by(leaves: Iterable[bytes]) -> set[tuple[int, str]]:
     """Return the entries and fields that these leaves declare erased."""
     found: set[tuple[int, str]] = set()
     for leaf in leaves:
-        if leaf.endswith(b'"kind":"redaction","v":1}') and _LEAF.fullmatch(leaf):
+        if leaf.endswith(b'"kind":"redaction","v":1}') and LEAF.fullmatch(leaf):
             facts = orjson.loads(leaf)["facts"]
             entry, names = facts.get("entry"), facts.get("fields")
             found |= {(entry, name) for name in names} if type(entry) is int and type(names) is list else set()

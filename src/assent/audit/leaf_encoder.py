@@ -9,7 +9,8 @@ from typing import NamedTuple
 import orjson
 
 from assent.audit.leaf import FACT_RULE, FACTS, MOST_TEXT, STRICT, check_head, fitting, why_not
-from assent.audit.leaf_values import DOMAIN, SALT, BadEntry, heading_of, pack_length, written_value
+from assent.audit.leaf_values import SALT, BadEntry, heading_of, pack_length, written_value
+from assent.audit.verifier import COMMITMENT
 
 _PLAIN = bytes(letter for letter in range(0x21, 0x7F) if letter != 0x5C)
 
@@ -43,7 +44,7 @@ def seal(
         pool[start:end] + heading + (value if type(value := values[field]) is bytes else written_value(field, value))
         for field, heading, start, end in fields
     ]
-    commitments = [_base64(sha256(DOMAIN + record).digest(), newline=False) for record in records]
+    commitments = [_base64(sha256(COMMITMENT + record).digest(), newline=False) for record in records]
     leaf = shape % (at, *commitments, _facts_bytes(facts))
     return Sealed(fitting(leaf), b"".join([pack_length(len(record)) + record for record in records]))
 

@@ -7,32 +7,23 @@ its salt keeps every proof valid.
 import re
 import struct
 from binascii import b2a_base64 as _base64
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 
 import orjson
 
+from assent.audit.verifier import COMMITMENT
 from assent.contract.digest import NotCanonicalError, canonical
 
 SALT = 16
-DOMAIN = b"assent/commitment/v1\n"
 
-_LENGTH = struct.Struct(">I")
-pack_length, unpack_length = _LENGTH.pack, _LENGTH.unpack_from
+pack_length = struct.Struct(">I").pack
 _FIELD = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 
 class BadEntry(ValueError):
     """The entry cannot be written, or differs from what was written."""
-
-
-def make_salts(fields: Collection[str], randomness: Callable[[int], bytes]) -> dict[str, bytes]:
-    pool, at, salts = randomness(SALT * len(fields)), 0, {}
-    for field in fields:
-        salts[field] = pool[at : at + SALT]
-        at += SALT
-    return salts
 
 
 def commit(values: Mapping[str, object], salts: Mapping[str, bytes]) -> dict[str, str]:
@@ -78,17 +69,6 @@ def field_of(record: bytes) -> tuple[str, int]:
     return field, start
 
 
-def commitments_of(blob: bytes | None) -> dict[str, str]:
-    """Return the commitment of each value in the blob."""
-    found: dict[str, str] = {}
-    for record in records_of(blob):
-        field, _ = field_of(record)
-        if field in found:
-            raise BadEntry(f"the value of {field} is there twice")
-        found[field] = _commitment(record)
-    return found
-
-
 def redact(blob: bytes | None, fields: Iterable[str]) -> bytes | None:
     """Return the blob without the values and salts of these fields."""
     values, salts = unpack(blob)
@@ -120,7 +100,7 @@ def written_value(field: str, value: object) -> bytes:
 
 
 def _commitment(record: bytes) -> str:
-    return _base64(sha256(DOMAIN + record).digest(), newline=False).decode()
+    return _base64(sha256(COMMITMENT + record).digest(), newline=False).decode()
 
 
 def _frame(records: list[bytes]) -> bytes | None:

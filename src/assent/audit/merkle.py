@@ -121,10 +121,6 @@ def reader_of(leaf_hashes: Sequence[bytes], first: int = 0) -> NodeReader:
     return read
 
 
-def root_of(leaf_hashes: Sequence[bytes]) -> bytes:
-    return fold([reader_of(leaf_hashes)(node) for node in peaks(0, len(leaf_hashes))])
-
-
 def root_from_inclusion(index: int, size: int, leaf_hash: bytes, proof: Sequence[bytes]) -> bytes:
     """Return the root of an audit path (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < size:

@@ -133,11 +133,6 @@ class Note:
             times.append(seconds)
         return max(times, default=None)
 
-    def strange(self, keys: Iterable[PublicKey]) -> list[str]:
-        """Return the names of signatures by none of these keys."""
-        known = {(key.name, key.key_id(kind)) for key in keys for kind in (PLAIN, STAMPED)}
-        return [item.name for item in self.signatures if (item.name, item.key_id) not in known]
-
     def _blobs(self, key: PublicKey, kind: int) -> list[bytes]:
         key_id = key.key_id(kind)
         return [item.blob for item in self.signatures if item.name == key.name and item.key_id == key_id]

@@ -126,6 +126,7 @@ def _no_call(kind: str, facts: Mapping[str, Any]) -> str:
     """What an entry says that is about no call."""
     words = {
         "key": "A signing key came into force",
+        "event": f"Recorded by the tool: {visible(str(facts.get('event', '')))}",
         "redaction": f"Values of entry {facts.get('entry')} were erased",
         "authentication": _authentication(facts),
         "definition": f"{_DEFINITIONS.get(str(facts.get('event')), 'Tool definitions changed at')} "

@@ -17,12 +17,9 @@ from urllib.parse import urlsplit
 
 from assent.audit import notes
 from assent.audit.anchors import Anchor, AnchorFailed, publish_all
-from assent.audit.audited_log import AuditedStore
 from assent.audit.bundle import LogMetadata
 from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof, encode_growth, open_checkpoint
 from assent.audit.files import DirectoryCheckpoints, DirectoryTiles
-from assent.audit.findings import LogReport
-from assent.audit.inspection import inspect
 from assent.audit.key_file import KeyFile, SigningKeys
 from assent.audit.leaf_values import BadEntry
 from assent.audit.log import Log, RolledBack, open_log
@@ -30,7 +27,9 @@ from assent.audit.log_reader import Progress, StoredEntries, StoredLeaves
 from assent.audit.merkle import BadProof
 from assent.audit.notes import BadKey, BadNote, PublicKey
 from assent.audit.protocols import StaleCheckpoint
+from assent.audit.store_check import verify_store
 from assent.audit.tiles import WIDTH, Tile
+from assent.audit.verifier import LogReport
 from assent.core.audit import Entry
 from assent.errors import AssentError
 from assent.ports import Store
@@ -106,7 +105,7 @@ class AuditLogSigner:
                 self._keys.add(secrets.token_bytes)
             log.keys = self.keys()
             facts = {"action": "rotate", "key": log.keys.newest.text, "previous": log.in_force.text}
-            self.store.note(Entry("key", self._now(), facts, dict(values)))
+            self.store.append(Entry("key", self._now(), facts, dict(values)))
             await self.store.flush()
             await log.catch_up()
             signed = await self._sign_new_entries(log, always=True)
@@ -165,7 +164,7 @@ class AuditLogSigner:
         if await self.latest() is None:
             await self.sign(always=True)
         entries = StoredEntries(self.store, progress)
-        return await inspect(await AuditedStore(await self.evidence(), entries, self.tiles).measure(), kept, trusted)
+        return await verify_store(await self.evidence(), entries, self.tiles, kept, trusted)
 
     @asynccontextmanager
     async def _open_locked(self) -> AsyncIterator[Log]:

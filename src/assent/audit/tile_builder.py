@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from assent.audit.merkle import complete_root, hash_leaves
 from assent.audit.protocols import EntrySource, TileStore
-from assent.audit.tiles import HASH, WIDTH, RightEdge, Tile, split, tiles_of
+from assent.audit.tiles import HASH, WIDTH, RightEdge, Tile, split
 
 CHUNK = 2 * WIDTH
 """Entries hashed at once. Calls of a running gateway wait that long before they get their turn."""
@@ -70,13 +70,3 @@ class TileBuilder:
     async def _chunks(self, size: int) -> AsyncIterator[list[bytes]]:
         for start in range(0, size, CHUNK):
             yield list(await self.entries.leaves(start, min(size, start + CHUNK)))
-
-
-async def missing_tiles(tiles: TileStore, size: int) -> list[str]:
-    """Return the paths of tiles that are missing or torn in a log of this size."""
-    paths = []
-    for tile in tiles_of(size):
-        data = await tiles.read(tile)
-        if data is None or len(data) != tile.width * HASH:
-            paths.append(tile.path)
-    return paths

@@ -4,7 +4,6 @@ A tile holds up to 256 hashes of one level; level n + 1 holds the roots of full 
 rebuilt from the entries.
 """
 
-import re
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,6 @@ WIDTH = 256
 HASH = 32
 LEAF_LIMIT = 0xFFFF
 ENTRIES, VALUES = "tile/entries", "values"
-
-_PATH = re.compile(r"tile/(0|[1-9]\d?)/((?:x\d{3}/)*\d{3})(?:\.p/([1-9]\d{0,2}))?")
 
 
 class TornTile(ValueError):
@@ -43,17 +40,6 @@ def bundle_path(prefix: str, number: int, width: int = WIDTH) -> str:
         elements.append(f"x{number % 1000:03d}")
     path = f"{prefix}/{'/'.join(reversed(elements))}"
     return path if width == WIDTH else f"{path}.p/{width}"
-
-
-def parse_path(path: str) -> Tile:
-    match = _PATH.fullmatch(path)
-    if match is None:
-        raise TornTile(f"{path} is not the path of a tile")
-    number = int(match[2].replace("/", "").replace("x", ""))
-    tile = Tile(int(match[1]), number, int(match[3] or WIDTH))
-    if tile.path != path or tile.level > 63 or (match[3] and tile.width >= WIDTH):
-        raise TornTile(f"{path} is not the path of a tile")
-    return tile
 
 
 def tiles_of(size: int) -> Iterator[Tile]:
@@ -99,22 +85,6 @@ def check_width(tile: Tile, data: bytes) -> bytes:
 def pack_entries(leaves: Iterable[bytes]) -> bytes:
     """Return an entry bundle: each leaf after its length as a big-endian uint16."""
     return b"".join(struct.pack(">H", len(leaf)) + leaf for leaf in leaves)
-
-
-def unpack_entries(data: bytes, width: int, path: str) -> list[bytes]:
-    leaves: list[bytes] = []
-    at = 0
-    for _ in range(width):
-        if at + 2 > len(data):
-            raise TornTile(f"{path} ends after {len(leaves)} of {width} entries")
-        end = at + 2 + int.from_bytes(data[at : at + 2], "big")
-        if end > len(data):
-            raise TornTile(f"{path} ends inside its entry {len(leaves)} of {width}")
-        leaves.append(data[at + 2 : end])
-        at = end
-    if at != len(data):
-        raise TornTile(f"{path} has {len(data) - at} bytes after its {width} entries")
-    return leaves
 
 
 class RightEdge:

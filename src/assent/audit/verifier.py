@@ -39,7 +39,7 @@ import zlib
 from binascii import b2a_base64
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
@@ -75,26 +75,26 @@ _REST = rb'\},"facts":\{((?:%s(?:,%s)*+)?)\},"kind":"[a-z]++","v":1\}' % (_FACT,
 _AFTER = re.compile(_REST)
 _NAMES = re.compile(rb'"([a-z_]++)":')
 _HEAD = rb'\{"at":(?:0|[1-9]\d{0,14}),"commitments":\{(?:%s(?:,%s)*+)?' % (_COMMITMENT, _COMMITMENT)
-_LEAF = re.compile(_HEAD + _REST)
+LEAF = re.compile(_HEAD + _REST)
 _TIMES = re.compile(rb'(?:\{"at":[1-9]\d{12},)*+')
 _CLAIM = b'},"facts":{"claim":"'
 _LENGTH = struct.Struct(">I").unpack_from
 
 
 @dataclass(frozen=True)
-class BundleFault:
+class LogFault:
     code: str
     place: str
     detail: str
 
 
 @dataclass
-class BundleReport:
+class LogReport:
     entries: int = 0
     erased: int = 0
     checkpoints: int = 0
     signed: int = 0
-    faults: list[BundleFault] = field(default_factory=list)
+    faults: list[LogFault] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
     @property
@@ -102,7 +102,7 @@ class BundleReport:
         return not self.faults
 
     def wrong(self, code: str, place: str, detail: str) -> None:
-        self.faults.append(BundleFault(code, place, detail))
+        self.faults.append(LogFault(code, place, detail))
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ def is_signed(raw: bytes, message: bytes, signature: bytes) -> bool:
 
 
 @dataclass
-class ClaimHistory:
-    """A checkpoint: the claim that the log had this root at this size."""
+class SignedCheckpoint:
+    """A checkpoint: it says that the log had this root at this size."""
 
     place: str
     origin: str
@@ -175,7 +175,7 @@ def parse_key(text: str) -> Key | None:
     return key if key.key_id(1).hex() == match[2] else None
 
 
-def parse_claim(place: str, data: bytes) -> ClaimHistory | None:
+def parse_checkpoint(place: str, data: bytes) -> SignedCheckpoint | None:
     try:
         note = data.decode() if len(data) <= NOTE_LIMIT else ""
     except UnicodeDecodeError:
@@ -196,7 +196,7 @@ def parse_claim(place: str, data: bytes) -> ClaimHistory | None:
         signatures.append((match[1], blob[:4], blob[4:]))
     if root is None or len(root) != 32:
         return None
-    return ClaimHistory(place, body[0], int(body[1]), root, (text + "\n").encode(), signatures)
+    return SignedCheckpoint(place, body[0], int(body[1]), root, (text + "\n").encode(), signatures)
 
 
 def split_checkpoints(data: bytes) -> list[bytes]:
@@ -246,17 +246,58 @@ def _shape(names: tuple[bytes, ...]) -> bytes:
     return b',"commitments":{' + b",".join(b'"%b":"%%b"' % name for name in names)
 
 
-class BundleWalk:
-    """One pass over the entries: builds the tree and collects keys, erasures and times."""
+def matches(leaf: bytes, blob: bytes) -> bool:
+    """Fast check: whether a leaf with a time of 13 digits is valid and its values match its commitments."""
+    names, digests, at, end = [], [], 0, len(blob)
+    try:
+        while at < end:
+            start = at + 4
+            at = start + _LENGTH(blob, at)[0]
+            record = blob[start:at]
+            names.append(record[17 : 17 + record[16]])
+            digests.append(b2a_base64(sha256(COMMITMENT + record).digest(), newline=False))
+    except (struct.error, IndexError):
+        return False
+    shape = _shape(tuple(names))
+    head = shape % tuple(digests) if shape else b""
+    return at == end and head != b"" and leaf.startswith(head, 19) and _has_valid_tail(leaf, 19 + len(head))
 
-    def __init__(self, files: Mapping[str, bytes], head: dict[str, Any], report: BundleReport) -> None:
-        self.files, self.report = files, report
-        self.size, self.with_values = head["entries"], head["values"]
+
+def _has_valid_tail(leaf: bytes, at: int) -> bool:
+    """Whether valid facts and kind follow; the cache ignores the claim, which differs in most leaves."""
+    if leaf.startswith(_CLAIM, at):
+        cut = leaf.find(b'"', at + len(_CLAIM))
+        claim = leaf[at + len(_CLAIM) : cut]
+        if claim.isalnum() and len(claim) <= 512:
+            return _ends_leaf(leaf[cut:])
+    return _is_tail(leaf, at)
+
+
+@lru_cache(maxsize=4096)
+def _ends_leaf(rest: bytes) -> bool:
+    return _is_tail(_CLAIM + b"c" + rest, 0)
+
+
+def _is_tail(leaf: bytes, at: int) -> bool:
+    """Whether valid facts and kind follow, each fact once and in order."""
+    match = _AFTER.fullmatch(leaf, at)
+    names = _NAMES.findall(match[1]) if match else []
+    return match is not None and names == sorted(set(names))
+
+
+class LogWalk:
+    """One pass over the entries: builds the tree and collects keys, erasures and times.
+
+    The caller reads: it gives each 256 entries in order, then compares the upper tiles.
+    """
+
+    def __init__(self, size: int, with_values: bool, sizes: Sequence[int], report: LogReport) -> None:
+        self.size, self.with_values, self.report = size, with_values, report
         self.count = 0
         self.broken = False
         self.peaks: list[tuple[int, bytes]] = []
         self.rows: list[list[bytes]] = [[]]
-        self.roots: dict[int, bytes] = {}
+        self.roots: dict[int, bytes] = {0: sha256(b"").digest()}
         self.times: dict[int, int] = {}
         self.keys: list[tuple[int, dict[str, Any]]] = []
         self.redactions: list[tuple[int, int, list[str]]] = []
@@ -264,51 +305,37 @@ class BundleWalk:
         self.suspects: list[tuple[str, int, int]] = []
         self.passkeys: dict[tuple[str, str], str] = {}
         self.erased_passkeys = 0
+        self._wanted = sorted({size, *sizes} - {0}, reverse=True)
         self._last = 0
-        self._endings: set[bytes] = set()
         self._back: list[tuple[int, int]] = []
 
-    def run(self, sizes: Sequence[int]) -> None:
-        wanted = sorted(set(sizes), reverse=True)
-        while wanted and wanted[-1] == 0:
-            self.roots[wanted.pop()] = sha256(b"").digest()
-        for number, width in bundles(self.size):
-            if not self._bundle(number, width, wanted):
-                self.broken = True
-                return
-        self._upper_tiles()
-        if self._back:
-            index, by = self._back[0]
-            more = f", and {len(self._back) - 1} times more" if len(self._back) > 1 else ""
-            self.report.remarks.append(f"the clock went back by {by} ms at entry {index}{more}")
-
-    def _bundle(self, number: int, width: int, wanted: list[int]) -> bool:
-        leaves = self._read("entries", bundle_path("tile/entries", number, width), width, 2)
-        if leaves is None:
-            return False
-        first = number * 256
+    def add(self, leaves: Sequence[bytes], blobs: Sequence[bytes] | None, tile: bytes | None) -> None:
+        """Take in the next 256 entries, or the last ones: leaves, values if known, and the stored tile if any."""
+        first, width = self.count, len(leaves)
         row = [sha256(b"\x00" + leaf).digest() for leaf in leaves]
-        while wanted and wanted[-1] <= first + width:
-            self.roots[wanted[-1]] = self._root(row[: wanted[-1] - first])
-            self.times[wanted[-1]] = _time(leaves[wanted[-1] - first - 1])
-            wanted.pop()
-        self._compare(number, width, row)
-        self._values(number, width, first, leaves)
+        while self._wanted and self._wanted[-1] <= first + width:
+            size = self._wanted.pop()
+            self.roots[size] = self._root(row[: size - first])
+            self.times[size] = _time(leaves[size - first - 1])
+        if tile is not None:
+            self._compare(first, row, tile)
+        self._values(first, leaves, blobs)
         self.count += width
         if width == 256:
             self.rows[0].append(pair_up(row))
             self._push(self.peaks, self.rows[0][-1])
-        return True
 
-    def _read(self, what: str, path: str, width: int, prefix: int) -> list[bytes] | None:
-        data = self.files.get(path)
-        if data is None:
-            self.report.wrong(f"{what}.missing", path, f"{width} {what} are not there")
-            return None
-        items = unpack(data, width, prefix)
-        if items is None:
-            self.report.wrong(f"{what}.torn", path, f"it does not hold exactly {width} {what}")
-        return items
+    def upper_tiles(self) -> Iterator[tuple[int, int, int, bytes]]:
+        """Yield level, number, width and content of every tile above the lowest."""
+        for level, row in enumerate(self.rows, 1):  # the list grows during the loop
+            lifted = []
+            for number, width in bundles(len(row)):
+                part = row[number * 256 : number * 256 + width]
+                yield level, number, width, b"".join(part)
+                if width == 256:
+                    lifted.append(pair_up(part))
+            if lifted:
+                self.rows.append(lifted)
 
     @staticmethod
     def _push(peaks: list[tuple[int, bytes]], root: bytes) -> None:
@@ -331,54 +358,33 @@ class BundleWalk:
             root = sha256(b"\x01" + parts.pop() + root).digest()
         return root
 
-    def _compare(self, number: int, width: int, row: list[bytes]) -> None:
-        """Compare leaf hashes with the lowest tiles; the signatures decide later which is right."""
-        path = bundle_path("tile/0", number, width)
-        data = self._tile(path, width)
-        if data is not None and data != b"".join(row):
-            differ = [at for at in range(width) if data[at * 32 : at * 32 + 32] != row[at]]
-            self.suspects.append((path, number * 256 + differ[0], number * 256 + differ[-1]))
+    def _compare(self, first: int, row: list[bytes], tile: bytes) -> None:
+        """Compare leaf hashes with the stored tile; the signatures decide later which is right."""
+        if b"".join(row).startswith(tile):
+            return
+        differ = [at for at in range(len(tile) // 32) if tile[at * 32 : at * 32 + 32] != row[at]]
+        self.suspects.append((bundle_path("tile/0", first // 256, len(row)), first + differ[0], first + differ[-1]))
 
-    def _tile(self, path: str, width: int) -> bytes | None:
-        data = self.files.get(path)
-        if data is None:
-            self.report.wrong("tile.missing", path, "the tile is not there")
-        elif len(data) != width * 32:
-            self.report.wrong("tile.torn", path, f"it has {len(data)} bytes where {width * 32} belong")
-            return None
-        return data
-
-    def _upper_tiles(self) -> None:
-        for level, row in enumerate(self.rows, 1):  # the list grows during the loop
-            lifted = []
-            for number, width in bundles(len(row)):
-                part = row[number * 256 : number * 256 + width]
-                path = bundle_path(f"tile/{level}", number, width)
-                data = self._tile(path, width)
-                if data is not None and data != b"".join(part):
-                    self.report.wrong("tile.wrong", path, "it is not what the entries give")
-                if width == 256:
-                    lifted.append(pair_up(part))
-            if lifted:
-                self.rows.append(lifted)
-
-    def _values(self, number: int, width: int, first: int, leaves: list[bytes]) -> None:
-        blobs = None
-        if self.with_values:
-            blobs = self._read("values", bundle_path("values", number, width), width, 4)
+    def _values(self, first: int, leaves: Sequence[bytes], blobs: Sequence[bytes] | None) -> None:
         heads = [leaf[:20] for leaf in leaves]
         usual = _TIMES.fullmatch(b"".join(heads)) is not None
         self._check_times(first, leaves, heads if usual else None)
-        beside: Sequence[bytes | None] = blobs or [None] * width
+        beside: Sequence[bytes | None] = blobs or [None] * len(leaves)
         for index, (leaf, blob) in enumerate(zip(leaves, beside, strict=True), first):
-            if blob is None or not usual or not self._matches(leaf, blob):
+            if blob is None or not usual or not matches(leaf, blob):
                 self._inspect(index, leaf, blob)
             if leaf.endswith((b'"kind":"redaction","v":1}', b'"kind":"key","v":1}')):
                 self._read_key_or_redaction(index, leaf)
             if blob is not None and leaf.endswith((b'"kind":"decision","v":1}', b'"kind":"authentication","v":1}')):
                 self._signatures(index, leaf, blob)
 
-    def _check_times(self, first: int, leaves: list[bytes], heads: list[bytes] | None) -> None:
+    def remark_clock(self) -> None:
+        if self._back:
+            index, by = self._back[0]
+            more = f", and {len(self._back) - 1} times more" if len(self._back) > 1 else ""
+            self.report.remarks.append(f"the clock went back by {by} ms at entry {index}{more}")
+
+    def _check_times(self, first: int, leaves: Sequence[bytes], heads: list[bytes] | None) -> None:
         """Fast path: all timestamps have 13 digits and are non-decreasing."""
         if heads and heads == sorted(heads) and int(heads[0][6:19]) >= self._last:
             self._last = int(heads[-1][6:19])
@@ -388,36 +394,6 @@ class BundleWalk:
             if at + CLOCK_SLACK < self._last:
                 self._back.append((index, self._last - at))
             self._last = at
-
-    def _matches(self, leaf: bytes, blob: bytes) -> bool:
-        """Fast check: whether a leaf with a usual time is valid and its values match its commitments."""
-        names, digests, at, end = [], [], 0, len(blob)
-        try:
-            while at < end:
-                start = at + 4
-                at = start + _LENGTH(blob, at)[0]
-                record = blob[start:at]
-                names.append(record[17 : 17 + record[16]])
-                digests.append(b2a_base64(sha256(COMMITMENT + record).digest(), newline=False))
-        except (struct.error, IndexError):
-            return False
-        shape = _shape(tuple(names))
-        head = shape % tuple(digests) if shape else b""
-        return at == end and head != b"" and leaf.startswith(head, 19) and self._has_valid_tail(leaf, 19 + len(head))
-
-    def _has_valid_tail(self, leaf: bytes, at: int) -> bool:
-        """Whether valid facts and kind follow; the cache ignores the claim, which differs in most leaves."""
-        cut = leaf.find(b'"', at + len(_CLAIM))
-        claimed = leaf.startswith(_CLAIM, at)
-        if claimed and leaf[cut:] in self._endings and leaf[at + len(_CLAIM) : cut].isalnum():
-            return cut - at - len(_CLAIM) <= 512
-        match = _AFTER.fullmatch(leaf, at)
-        names = _NAMES.findall(match[1]) if match else []
-        if match is None or names != sorted(set(names)):
-            return False
-        if claimed and len(self._endings) < 4096:
-            self._endings.add(leaf[cut:])
-        return True
 
     def _inspect(self, index: int, leaf: bytes, blob: bytes | None) -> None:
         """Full check: whether the leaf is valid, and which values are wrong, unexpected or missing."""
@@ -475,7 +451,7 @@ class BundleWalk:
 
 def _load(leaf: bytes) -> dict[str, Any] | None:
     """Parse a leaf; None unless it is canonical."""
-    if _LEAF.fullmatch(leaf) is None:
+    if LEAF.fullmatch(leaf) is None:
         return None
     body: dict[str, Any] = json.loads(leaf)
     return body if json.dumps(body, separators=(",", ":"), sort_keys=True).encode() == leaf else None
@@ -585,7 +561,7 @@ def _time(leaf: bytes) -> int:
     return int(digits) if digits.isdigit() and len(digits) <= 15 else 0
 
 
-def read_head(files: Mapping[str, bytes], report: BundleReport) -> dict[str, Any] | None:
+def read_head(files: Mapping[str, bytes], report: LogReport) -> dict[str, Any] | None:
     data = files.get("bundle.json", b"")
     try:
         head = json.loads(data)
@@ -602,39 +578,103 @@ def read_head(files: Mapping[str, bytes], report: BundleReport) -> dict[str, Any
     return None
 
 
-def read_claims(
-    files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]], report: BundleReport
-) -> list[ClaimHistory]:
-    texts = [("checkpoint", files["checkpoint"])] if "checkpoint" in files else []
+@dataclass(frozen=True)
+class Evidence:
+    """What a log has beside its entries: its name, its public keys, and its checkpoints with their places."""
+
+    origin: str
+    keys: Sequence[str]
+    notes: Sequence[tuple[str, bytes]]
+    growing: bool = False  # whether new entries may still wait for their checkpoint
+
+    def parse(self, kept: Sequence[tuple[str, bytes]], report: LogReport) -> list[SignedCheckpoint]:
+        """Return the checkpoints of the log and those kept elsewhere."""
+        texts = list(self.notes)
+        for name, data in kept:
+            many = split_checkpoints(data)
+            texts += [(f"kept {name}" + (f" #{at}" if len(many) > 1 else ""), text) for at, text in enumerate(many)]
+            if not many:
+                report.wrong("checkpoint.malformed", f"kept {name}", "it is empty")
+        parsed = [(place, parse_checkpoint(place, text)) for place, text in texts]
+        for place, checkpoint in parsed:
+            if checkpoint is None:
+                report.wrong("checkpoint.malformed", place, "this is not a signed checkpoint")
+        return [checkpoint for _, checkpoint in parsed if checkpoint is not None]
+
+
+def read_evidence(files: Mapping[str, bytes], origin: str) -> Evidence:
+    notes = [("checkpoint", files["checkpoint"])] if "checkpoint" in files else []
     for name in sorted(files):
         if name == "checkpoints" or name.startswith("anchors/"):
-            texts += [(f"{name} #{at}", text) for at, text in enumerate(split_checkpoints(files[name]))]
-    for name, data in kept:
-        many = split_checkpoints(data)
-        texts += [(f"kept {name}" + (f" #{at}" if len(many) > 1 else ""), text) for at, text in enumerate(many)]
-        if not many:
-            report.wrong("checkpoint.malformed", f"kept {name}", "it is empty")
-    claims = []
-    for place, text in texts:
-        claim = parse_claim(place, text)
-        if claim is None:
-            report.wrong("checkpoint.malformed", place, "this is not a signed checkpoint")
-        else:
-            claims.append(claim)
-    return claims
+            notes += [(f"{name} #{at}", text) for at, text in enumerate(split_checkpoints(files[name]))]
+    *keys, rest = files.get("keys", b"").decode("utf-8", "replace").split("\n")
+    return Evidence(origin, [*keys, f"{rest} (cut)"] if rest else keys, notes)
 
 
-def check_newest(files: Mapping[str, bytes], claims: list[ClaimHistory], size: int, report: BundleReport) -> None:
-    newest = next((claim for claim in claims if claim.place == "checkpoint"), None)
-    if "checkpoint" not in files:
+def read_items(
+    files: Mapping[str, bytes], what: str, path: str, width: int, prefix: int, report: LogReport
+) -> list[bytes] | None:
+    """Return the leaves or values of one file; None if they cannot be read."""
+    data = files.get(path)
+    if data is None:
+        report.wrong(f"{what}.missing", path, f"{width} {what} are not there")
+        return None
+    items = unpack(data, width, prefix)
+    if items is None:
+        report.wrong(f"{what}.torn", path, f"it does not hold exactly {width} {what}")
+    return items
+
+
+def read_tile(files: Mapping[str, bytes], path: str, width: int, report: LogReport) -> bytes | None:
+    data = files.get(path)
+    if data is None:
+        report.wrong("tile.missing", path, "the tile is not there")
+    elif len(data) != width * 32:
+        report.wrong("tile.torn", path, f"it has {len(data)} bytes where {width * 32} belong")
+        return None
+    return data
+
+
+def walk_files(files: Mapping[str, bytes], walk: LogWalk) -> None:
+    """Give all entries and tiles of a bundle to the walk."""
+    for number, width in bundles(walk.size):
+        leaves = read_items(files, "entries", bundle_path("tile/entries", number, width), width, 2, walk.report)
+        if leaves is None:
+            walk.broken = True
+            return
+        tile, blobs = read_tile(files, bundle_path("tile/0", number, width), width, walk.report), None
+        if walk.with_values:
+            blobs = read_items(files, "values", bundle_path("values", number, width), width, 4, walk.report)
+        walk.add(leaves, blobs, tile)
+    for level, number, width, data in walk.upper_tiles():
+        path = bundle_path(f"tile/{level}", number, width)
+        stored = read_tile(files, path, width, walk.report)
+        if stored is not None:
+            check_upper(path, data, stored, walk.report)
+
+
+def check_upper(path: str, data: bytes, stored: bytes, report: LogReport) -> None:
+    if not data.startswith(stored):
+        report.wrong("tile.wrong", path, "it is not what the entries give")
+
+
+def check_newest(evidence: Evidence, checkpoints: list[SignedCheckpoint], size: int, report: LogReport) -> int:
+    """Check that the newest checkpoint covers the log; return the number of signed entries."""
+    newest = dict(evidence.notes).get("checkpoint")
+    own = [text for place, text in evidence.notes if place.startswith("checkpoints #")]
+    if newest is None:
         report.wrong("checkpoint.missing", "checkpoint", "nothing says what the log was signed as")
-    elif split_checkpoints(files.get("checkpoints", b""))[-1:] != [files["checkpoint"]]:
+    elif own[-1:] != [newest]:
         report.wrong("checkpoint.missing", "checkpoints", "its last one is not the newest checkpoint")
-    if newest is not None and newest.size < size:
-        report.wrong("entries.uncovered", f"entries {newest.size} to {size - 1}", "no checkpoint covers them")
+    signed = next((checkpoint.size for checkpoint in checkpoints if checkpoint.place == "checkpoint"), size)
+    if signed < size and evidence.growing:
+        report.remarks.append(f"entries {signed} to {size - 1} are not signed yet")
+    elif signed < size:
+        report.wrong("entries.uncovered", f"entries {signed} to {size - 1}", "no checkpoint covers them")
+    return signed
 
 
-def check_names(files: Mapping[str, bytes], walk: BundleWalk, report: BundleReport) -> None:
+def check_names(files: Mapping[str, bytes], walk: LogWalk, report: LogReport) -> None:
     if walk.broken:
         return
     expected = {bundle_path("tile/entries", *pair) for pair in bundles(walk.size)}
@@ -649,11 +689,10 @@ def check_names(files: Mapping[str, bytes], walk: BundleWalk, report: BundleRepo
             report.wrong("bundle.surplus", name, f"a log of {walk.size} entries has no such file")
 
 
-def check_keys(files: Mapping[str, bytes], walk: BundleWalk, report: BundleReport) -> list[tuple[int, Key]]:
+def check_keys(evidence: Evidence, walk: LogWalk, signed: int, report: LogReport) -> list[tuple[int, Key]]:
     """Return the keys in force, each with the size from which it applies."""
     listed = []
-    *lines, rest = files.get("keys", b"").decode("utf-8", "replace").split("\n")
-    for number, line in enumerate([*lines, rest + " (cut)"] if rest else lines):
+    for number, line in enumerate(evidence.keys):
         key = parse_key(line)
         if key is None:
             report.wrong("key.malformed", f"keys #{number}", "this is not a public key")
@@ -664,6 +703,8 @@ def check_keys(files: Mapping[str, bytes], walk: BundleWalk, report: BundleRepor
         return []
     chain = [(0, listed[0])]
     for index, facts in walk.keys:
+        if evidence.growing and index >= signed:
+            break  # the entry still waits for its checkpoint
         key = parse_key(str(facts.get("key")))
         if key is None or facts.get("previous", key.text) != chain[-1][1].text:
             report.wrong("key.broken", f"entry {index}", "this key does not follow the one before")
@@ -671,13 +712,17 @@ def check_keys(files: Mapping[str, bytes], walk: BundleWalk, report: BundleRepor
             chain.append((index + 1, key))
     if walk.broken:  # the entries with the other keys could not be read
         return chain + [(walk.count + 1, key) for key in listed[len(chain) :]]
-    if b"".join(key.text.encode() + b"\n" for _, key in chain) != files.get("keys"):
+    if [key.text for _, key in chain] != list(evidence.keys):
         report.wrong("key.broken", "keys", "these are not the first key and those the entries name, in order")
     return chain
 
 
-def check_claims(
-    claims: list[ClaimHistory], walk: BundleWalk, chain: list[tuple[int, Key]], origin: str, report: BundleReport
+def check_checkpoints(
+    checkpoints: list[SignedCheckpoint],
+    walk: LogWalk,
+    chain: list[tuple[int, Key]],
+    origin: str,
+    report: LogReport,
 ) -> set[str]:
     """Check each checkpoint; return the keys with a valid signature."""
     seen: set[str] = set()
@@ -689,30 +734,19 @@ def check_claims(
     for at, (_, key) in enumerate(chain):
         keys.setdefault((key.name, key.key_id(1)), []).append(key)
         followed.setdefault(key.text, []).extend(starts[at + 1 : at + 2])
-    for claim in claims:
-        if claim.origin != origin:
-            report.wrong("checkpoint.origin", claim.place, f"it is of {claim.origin!r}, the bundle of {origin!r}")
-            continue
-        own, signers = not claim.place.startswith("kept "), claim.signers(keys)
-        in_force = chain[bisect_right(starts, claim.size) - 1][1] if chain else None
-        if walk.broken and claim.size > walk.count:  # the key in force is unknown
+    for one in checkpoints:
+        signers = one.signers(keys)
+        in_force = chain[bisect_right(starts, one.size) - 1][1] if chain else None
+        if walk.broken and one.size > walk.count:  # the key in force is unknown
             in_force = next(iter(signers.values()), in_force)
-        seconds = claim.signed_by(in_force) if in_force else None
-        if seconds is None or (own and claim.strange(list(signers.values()))):
-            name = in_force.text if in_force else "any key"
-            report.wrong("checkpoint.unsigned", claim.place, f"at size {claim.size} it must be signed by {name}")
-            continue
-        if claim.size > walk.size:
-            report.wrong("checkpoint.beyond", claim.place, f"it covers {claim.size} entries; here are {walk.size}")
-            continue
-        root = walk.roots.get(claim.size)
-        if root is not None and root != claim.root:
-            report.wrong("checkpoint.inconsistent", claim.place, f"the first {claim.size} entries give another root")
+        wrong = wrong_with_checkpoint(one, walk, origin, in_force, list(signers.values()))
+        if wrong is not None:
+            report.wrong(wrong[0], one.place, wrong[1])
             continue
         seen |= signers.keys()
-        endorsed |= {start: True for text in signers for start in followed[text] if start <= claim.size}
-        if seconds * 1000 + CLOCK_SLACK < walk.times.get(claim.size, 0):
-            early.append(claim.place)
+        endorsed |= {start: True for text in signers for start in followed[text] if start <= one.size}
+        if in_force and (one.signed_by(in_force) or 0) * 1000 + CLOCK_SLACK < walk.times.get(one.size, 0):
+            early.append(one.place)
     if early:
         more = f" (one of {len(early)})" if len(early) > 1 else ""
         report.remarks.append(f"{early[0]} was signed before its last entry says it was written{more}")
@@ -723,9 +757,26 @@ def check_claims(
     return seen
 
 
-def check_suspects(claims: list[ClaimHistory], walk: BundleWalk, report: BundleReport) -> None:
+def wrong_with_checkpoint(
+    one: SignedCheckpoint, walk: LogWalk, origin: str, in_force: Key | None, signers: Sequence[Key]
+) -> tuple[str, str] | None:
+    """Code and detail of the first thing that is wrong with a checkpoint; None if nothing is."""
+    if one.origin != origin:
+        return "checkpoint.origin", f"it is of {one.origin!r}, this log is {origin!r}"
+    own = not one.place.startswith("kept ")
+    if in_force not in signers or (own and one.strange(signers)):
+        name = in_force.text if in_force else "any key"
+        return "checkpoint.unsigned", f"at size {one.size} it must be signed by {name}"
+    if one.size > walk.size:
+        return "checkpoint.beyond", f"it covers {one.size} entries; here are {walk.size}"
+    if walk.roots.get(one.size, one.root) != one.root:
+        return "checkpoint.inconsistent", f"the first {one.size} entries give another root"
+    return None
+
+
+def check_suspects(checkpoints: list[SignedCheckpoint], walk: LogWalk, report: LogReport) -> None:
     """Decide where leaves and tiles differ: if the signed root matches the leaves, the tiles are wrong."""
-    signed = {claim.root for claim in claims if claim.size == walk.size}
+    signed = {one.root for one in checkpoints if one.size == walk.size}
     leaves_right = walk.roots.get(walk.size) in signed
     for path, first, last in walk.suspects:
         if leaves_right:
@@ -735,10 +786,11 @@ def check_suspects(claims: list[ClaimHistory], walk: BundleWalk, report: BundleR
         report.wrong("entry.altered", place, f"not what {path} says, and not what was signed")
 
 
-def check_redactions(walk: BundleWalk, report: BundleReport) -> None:
+def check_redactions(walk: LogWalk, later: Set[tuple[int, str]], report: LogReport) -> None:
+    """Check that a redaction names every missing value; `later` are values erased during this check."""
     if walk.broken or not walk.with_values:
         return
-    missing = set(walk.missing)
+    missing = walk.missing - later
     for index, entry, names in walk.redactions:
         for name in names:
             if (entry, name) in walk.missing:
@@ -750,36 +802,53 @@ def check_redactions(walk: BundleWalk, report: BundleReport) -> None:
         report.wrong("value.missing", f"entry {index} {name}", "it is not there, and no redaction says why")
 
 
-def check_trust(seen: set[str], chain: list[tuple[int, Key]], trusted: Sequence[str], report: BundleReport) -> None:
-    if not trusted:
+def check_trust(
+    seen: set[str], chain: list[tuple[int, Key]], trusted: Sequence[str], growing: bool, report: LogReport
+) -> None:
+    if not trusted and not growing:
         names = ", ".join(key.text for _, key in chain)
         report.remarks.append(f"the keys are those of the bundle itself; compare them with ones you trust: {names}")
-    elif not seen & set(trusted):
+    elif trusted and not seen & set(trusted):
         report.wrong("key.untrusted", "keys", "no checkpoint here is signed by a key you trust")
+
+
+def conclude(
+    walk: LogWalk,
+    evidence: Evidence,
+    checkpoints: list[SignedCheckpoint],
+    trusted: Sequence[str],
+    later: Set[tuple[int, str]] = frozenset(),
+) -> LogReport:
+    """Compare what the walk collected with keys, checkpoints and redactions; return the whole report."""
+    report = walk.report
+    if not walk.broken:
+        walk.remark_clock()
+    signed = check_newest(evidence, checkpoints, walk.size, report)
+    chain = check_keys(evidence, walk, signed, report)
+    seen = check_checkpoints(checkpoints, walk, chain, evidence.origin, report)
+    check_suspects(checkpoints, walk, report)
+    check_redactions(walk, later, report)
+    check_trust(seen, chain, trusted, evidence.growing, report)
+    if not walk.with_values:
+        report.remarks.append("the bundle has no values, so no commitment was checked")
+    report.entries, report.checkpoints = walk.count, len(checkpoints)
+    return report
 
 
 def verify(
     files: Mapping[str, bytes], kept: Sequence[tuple[str, bytes]] = (), trusted: Sequence[str] = ()
-) -> BundleReport:
+) -> LogReport:
     """Return every fault of a bundle, given as paths and bytes."""
-    report = BundleReport()
+    report = LogReport()
     head = read_head(files, report)
     if head is None:
         return report
-    claims = read_claims(files, kept, report)
-    walk = BundleWalk(files, head, report)
-    walk.run([walk.size, *(claim.size for claim in claims if claim.size <= walk.size)])
+    evidence = read_evidence(files, head["origin"])
+    checkpoints = evidence.parse(kept, report)
+    walk = LogWalk(head["entries"], head["values"], [one.size for one in checkpoints], report)
+    walk_files(files, walk)
     check_names(files, walk, report)
-    check_newest(files, claims, walk.size, report)
-    chain = check_keys(files, walk, report)
-    seen = check_claims(claims, walk, chain, head["origin"], report)
-    check_suspects(claims, walk, report)
-    check_redactions(walk, report)
-    check_trust(seen, chain, trusted, report)
-    if not walk.with_values:
-        report.remarks.append("the bundle has no values, so no commitment was checked")
-    report.entries, report.checkpoints = walk.count, len(claims)
-    return report
+    return conclude(walk, evidence, checkpoints, trusted)
 
 
 def root_above(index: int, size: int, root: bytes, path: Sequence[bytes]) -> bytes | None:
@@ -798,25 +867,25 @@ def root_above(index: int, size: int, root: bytes, path: Sequence[bytes]) -> byt
     return root if last == 0 else None
 
 
-def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> BundleReport:
+def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> LogReport:
     """Return every fault of a proof (C2SP tlog-proof) that this leaf is in a log signed by one of these keys."""
-    report = BundleReport(entries=1, checkpoints=1)
+    report = LogReport(entries=1, checkpoints=1)
     head, _, note = data.partition(b"\n\n")
     first, *lines = head.decode("ascii", "replace").split("\n")
     if lines and lines[0].startswith("extra ") and exact_base64(lines[0][6:]) is not None:
         lines.pop(0)
     place = lines.pop(0) if lines else ""
     path = [exact_base64(line) or b"" for line in lines]
-    claim, named = parse_claim("checkpoint", note), place[:6] == "index " and _SIZE.fullmatch(place[6:])
-    if first != PROOF or not named or claim is None or any(len(item) != 32 for item in path):
+    signed, named = parse_checkpoint("checkpoint", note), place[:6] == "index " and _SIZE.fullmatch(place[6:])
+    if first != PROOF or not named or signed is None or any(len(item) != 32 for item in path):
         report.wrong("proof.malformed", "proof", "it must be a tlog-proof: index, hashes, and a signed checkpoint")
         return report
-    keys = [key for text in trusted if (key := parse_key(text)) and key.name == claim.origin]
-    if not any(claim.signed_by(key) is not None for key in keys):
-        report.wrong("checkpoint.unsigned", "checkpoint", f"no key you trust signed this for {claim.origin}")
+    keys = [key for text in trusted if (key := parse_key(text)) and key.name == signed.origin]
+    if not any(signed.signed_by(key) is not None for key in keys):
+        report.wrong("checkpoint.unsigned", "checkpoint", f"no key you trust signed this for {signed.origin}")
     index = int(place[6:])
-    root = root_above(index, claim.size, sha256(b"\x00" + leaf).digest(), path) if index < claim.size else None
-    if root != claim.root:
+    root = root_above(index, signed.size, sha256(b"\x00" + leaf).digest(), path) if index < signed.size else None
+    if root != signed.root:
         report.wrong("proof.wrong", f"entry {index}", "the proof does not lead from this leaf to the signed root")
     return report
 
@@ -845,7 +914,10 @@ class Files(Mapping[str, bytes]):
 def open_bundle(path: Path) -> Files:
     if path.is_dir():
         return Files(_names_below(str(path)), lambda name: _read_file(path / name))
-    archive = zipfile.ZipFile(path)
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        raise ValueError(f"it is neither a directory nor a .zip file: {error}") from error
     names = [name for name in archive.namelist() if not name.endswith("/")]
     if len(set(names)) != len(names):
         raise ValueError("the archive holds two files of one name")
@@ -873,7 +945,7 @@ def _read_member(archive: zipfile.ZipFile, name: str) -> bytes:
     _check_size(name, archive.getinfo(name).file_size)
     try:
         return archive.read(name)
-    except (RuntimeError, NotImplementedError, EOFError, zlib.error) as error:
+    except (RuntimeError, NotImplementedError, EOFError, zlib.error, zipfile.BadZipFile) as error:
         raise ValueError(f"{name!r} cannot be unpacked: {error}") from error
 
 
@@ -895,7 +967,7 @@ def visible_text(text: str) -> str:
     return "".join(char if " " <= char <= "~" else char.encode("unicode_escape").decode() for char in text)
 
 
-def render(report: BundleReport) -> str:
+def render(report: LogReport) -> str:
     lines = [f"WRONG  {fault.place}: {fault.detail} [{fault.code}]" for fault in report.faults[:SHOWN]]
     if len(report.faults) > SHOWN:
         rest = Counter(fault.code for fault in report.faults[SHOWN:])
@@ -928,7 +1000,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             )
         else:
             report = verify(open_bundle(options.bundle), read_kept(options.checkpoint), trusted)
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError) as error:
         sys.stderr.write(visible_text(f"{options.bundle} could not be read: {error}") + "\n")
         return 2
     if options.json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 from importlib import import_module
@@ -13,14 +14,17 @@ from assent.errors import AssentError, FaultsError
 
 # Each command has a module of its own, which is imported when the command runs.
 COMMANDS = {
+    "add": "Add a server to the configuration.",
+    "doctor": "Find what is wrong with this installation, with the fix.",
     "approvals": "List and decide the calls that wait for a person.",
     "audit": "Read, verify and export the audit log.",
     "classify": "Infer what tools do from their definitions.",
     "claims": "List started calls and settle those in doubt.",
     "console": "Print a link that signs you in to the console.",
     "contract": "Show, draft and document contracts.",
-    "init": "Put assent wrap before the servers of a desktop client.",
+    "init": "Put Assent before the servers of an MCP client.",
     "keys": "Create, list and revoke API keys.",
+    "login": "Connect an upstream that needs OAuth.",
     "serve": "Run the gateway over HTTP.",
     "wrap": "Govern one server on standard input and output.",
     "demo": "Run a demo server with the gateway in front of it.",
@@ -29,6 +33,7 @@ COMMANDS = {
     "hosts": "Show how hosts and directories will treat each tool.",
     "lint": "Find missing, contradictory or wrong tool metadata.",
     "pin": "Record or check the digests of tool definitions.",
+    "policy": "Check, test and compare policies, and try rules on history.",
     "rule": "Explain a lint rule or a guard.",
     "verify": "Call tools and check that they keep their promises.",
 }
@@ -62,6 +67,7 @@ def cli() -> None:
 
 def main() -> None:
     """Runs a command. Exit codes: 0 clean, 1 findings or refusals, 2 wrong usage or configuration."""
+    gc.set_threshold(100_000, 20, 50)  # Imports make no garbage; by default a tenth of a start is spent looking for it.
     try:
         code = cli.main(standalone_mode=False)
         sys.exit(code if isinstance(code, int) else 0)

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from assent.audit.bundle import BundleFiles, UnreadableBundle
 from assent.audit.checkpoints import Checkpoint
-from assent.audit.findings import LogReport
-from assent.audit.inspection import inspect_bundle, verify_proof
 from assent.audit.leaf_values import unpack
 from assent.audit.log_reader import StoredEntries
 from assent.audit.notes import BadKey, PublicKey
 from assent.audit.signer import AuditLogSigner
+from assent.audit.verifier import LogReport, open_bundle, verify_proof
+from assent.audit.verifier import verify as verify_bundle
 from assent.cli.audit_read import export_, show, tail
 from assent.cli.shared.log_access import progress_bar, with_ledger
 from assent.cli.shared.options import config_option, operator, to_be_asked
-from assent.config.model import Settings
 from assent.core.audit import Entry, principal_values
 from assent.core.render import visible
+
+if TYPE_CHECKING:
+    from assent.config.model import Settings
 
 
 @click.group()
@@ -73,8 +74,8 @@ def verify(bundle: Path | None, kept: tuple[Path, ...], keys: tuple[str, ...], f
         report = _verify_proof_file(bundle, trusted or with_ledger(config, _own_keys))
     else:
         try:
-            report = asyncio.run(inspect_bundle(BundleFiles(bundle), held, trusted))
-        except (UnreadableBundle, OSError) as error:
+            report = verify_bundle(open_bundle(bundle), held, trusted)
+        except (ValueError, OSError) as error:
             raise click.UsageError(f"{bundle} is not a bundle: {visible(str(error))}.") from None
     _print(report, form)
     if not report.ok:
@@ -110,6 +111,7 @@ def _print(report: LogReport, form: str) -> None:
     if form == "json":
         faults = [{"code": one.code, "place": one.place, "detail": one.detail} for one in report.faults]
         counts = {"entries": report.entries, "checkpoints": report.checkpoints, "erased": report.erased}
+        counts["signed"] = report.signed
         click.echo(json.dumps({"ok": report.ok, **counts, "faults": faults, "remarks": report.remarks}, indent=2))
         return
     for remark in report.remarks:
@@ -117,9 +119,10 @@ def _print(report: LogReport, form: str) -> None:
     for fault in report.faults:
         click.echo(f"{fault.code}: {visible(fault.place)}: {visible(fault.detail)}")
     erased = f", values erased: {report.erased}" if report.erased else ""
+    signed = f", signed decisions: {report.signed}" if report.signed else ""
     many = len(report.faults)
     result = "no problems found" if report.ok else "1 problem found" if many == 1 else f"{many} problems found"
-    click.echo(f"{report.entries} entries, {report.checkpoints} checkpoints{erased}: {result}")
+    click.echo(f"{report.entries} entries, {report.checkpoints} checkpoints{erased}{signed}: {result}")
 
 
 @audit.command(short_help="Write a proof that an entry is in the log.")

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,10 +25,12 @@ from assent.audit.ocsf import shape_for
 from assent.audit.signer import AuditLogSigner
 from assent.cli.shared.log_access import progress_bar, selecting, selection, with_ledger
 from assent.cli.shared.options import config_option
-from assent.config.model import Settings
 from assent.contract.files import contract_paths, load_written
 from assent.core.render import visible
 from assent.ports import RawLogRow
+
+if TYPE_CHECKING:
+    from assent.config.model import Settings
 
 POLL = 0.5
 LOOK_BACK = 50_000

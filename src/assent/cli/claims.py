@@ -83,7 +83,7 @@ def settle_(
     async def settling(ports: Ports) -> ClaimRecord:
         whole = await _whole_id(claim_id, ports)
         if asking:
-            record = await ports.store.recall(whole)
+            record = await ports.store.claim_by_id(whole)
             if record is not None:
                 click.echo(
                     f"{record.tool}, called by {visible(record.principal)} of {visible(record.tenant)}", err=True
@@ -113,7 +113,7 @@ def _read_result(path: Path, finding: Finding) -> dict[str, Any]:
 
 async def _whole_id(start: str, ports: Ports) -> str:
     """The only id with this prefix."""
-    if len(start) < 4 or await ports.store.recall(start) is not None:
+    if len(start) < 4 or await ports.store.claim_by_id(start) is not None:
         return start
     found = [one.id for one in await ports.store.claims(limit=10 * MOST) if one.id.startswith(start)]
     if len(found) > 1:

@@ -8,20 +8,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import yaml
 
 from assent.cli.shared.openapi import api_of
 from assent.cli.shared.options import config_option
 from assent.cli.shared.servers import list_tools, read_description, settings_naming
 from assent.cli.shared.store_access import with_ports
 from assent.cli.shared.targets import Chosen, TargetCommand, chosen, target_options
-from assent.config.model import UpstreamSettings
 from assent.contract.model import TOOL_NAME
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import read_claims
+from assent.contract.yaml_document import write_yaml
 from assent.core.render import counted, visible
 from assent.errors import Fault, SettingsError
 from assent.infer import Inference, classify
@@ -29,6 +28,9 @@ from assent.ports import LogEntry, Ports
 from assent.upstreams.compiled_tools import CONFIDENT, judge
 from assent.upstreams.known import known_fields
 from assent.upstreams.openapi.api import ApiTool
+
+if TYPE_CHECKING:
+    from assent.config.model import UpstreamSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,7 @@ def contract_file(drafts: Iterable[Draft], seen: Mapping[str, str], upstream: st
             lines.append("  # Clear.")
         notes = [*one.reasons, *([seen[one.name]] if one.name in seen else [])]
         lines += [f"  # {_comment_text(note)}" for note in notes]
-        body = yaml.safe_dump({one.name: dict(one.fields)}, sort_keys=False, allow_unicode=True)
+        body = write_yaml({one.name: dict(one.fields)})
         lines += [f"  {line}" for line in body.splitlines()]
     lines = lines if ordered else [*head, "tools: {}"]
     return "\n".join([*lines, *(f"# Left out: {_comment_text(why)}" for why in left.values())]) + "\n"

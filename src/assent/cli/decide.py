@@ -7,25 +7,39 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from assent.cli.shared.options import config_option
 from assent.cli.shared.ports import deciding_ports
 from assent.config.load import find_settings
-from assent.config.model import Settings
 from assent.core.call import Request
 from assent.core.catalogue import Catalogue
+from assent.core.identity_claims import further_claims
 from assent.core.principal import KINDS, Principal
 from assent.core.render import visible
 from assent.errors import Fault, SettingsError
-from assent.gateway.catalogue_preview import preview_catalogue
 from assent.pipeline.explain import Explanation, explain
-from assent.testing.decisions import run_cases
+
+if TYPE_CHECKING:
+    from assent.config.model import Settings
 
 _KEYS = {"tool", "arguments", "principal", "key", "can_ask"}
-_PRINCIPAL_KEYS = {"id", "kind", "tenant", "scopes", "roles", "acr", "auth_time", "mode", "actors"}
+_PRINCIPAL_KEYS = {
+    "id",
+    "kind",
+    "tenant",
+    "scopes",
+    "roles",
+    "acr",
+    "auth_time",
+    "mode",
+    "actors",
+    "groups",
+    "claims",
+    "method",
+}
 
 
 @click.command()
@@ -51,7 +65,7 @@ def decide(
     if cases is not None:
         ctx.exit(_run_cases(cases))
     settings = find_settings(config)
-    request = _request(request_file, settings, caller)
+    request = read_request(request_file, settings, caller)
     found = asyncio.run(_explain(request, settings))
     click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False) if form == "json" else found.as_text())
     ctx.exit(0 if found.outcome == "answer" else 1)
@@ -82,6 +96,8 @@ async def _catalogue(tool: str, contracts: Catalogue, settings: Settings) -> Cal
 
     If an upstream does not answer and the tool is unknown, the contracts alone are used.
     """
+    from assent.gateway.catalogue_preview import preview_catalogue
+
     tool_loader = await preview_catalogue(settings)
     found, troubles = tool_loader.catalogue, tool_loader.troubles
     for name, trouble in troubles.items():
@@ -91,6 +107,8 @@ async def _catalogue(tool: str, contracts: Catalogue, settings: Settings) -> Cal
 
 
 def _run_cases(cases: Path) -> int:
+    from assent.testing.decisions import run_cases
+
     results = asyncio.run(run_cases([cases]))
     failed = [result for result in results if result.differences]
     for result in failed:
@@ -99,7 +117,8 @@ def _run_cases(cases: Path) -> int:
     return 1 if failed else 0
 
 
-def _request(file: IO[str], settings: Settings, caller: str | None) -> Request:
+def read_request(file: IO[str], settings: Settings, caller: str | None) -> Request:
+    """The request in a file, with its caller."""
     if file is sys.stdin and sys.stdin.isatty():
         click.echo('Type one JSON object such as {"tool": "place_order", "arguments": {}}, then Ctrl-D.', err=True)
     try:
@@ -121,7 +140,7 @@ def _request(file: IO[str], settings: Settings, caller: str | None) -> Request:
     return Request(
         tool=given["tool"],
         arguments=given.get("arguments"),
-        credentials=_principal(given.get("principal"), settings, caller),
+        principal=_principal(given.get("principal"), settings, caller),
         keys=(key,) if key is not None else (),
         can_ask=can_ask,
     )
@@ -164,6 +183,10 @@ def principal_of(given: Any) -> Principal:
         acr=given.get("acr"),
         auth_time=given.get("auth_time"),
         mode=given.get("mode", "live"),
+        groups=frozenset(given.get("groups", ())),
+        claims=further_claims(given.get("claims", {})),
+        method=given.get("method", ""),
+        bearer=given.get("bearer", False),
         actors=tuple(principal_of(actor) for actor in given.get("actors", ())),
     )
 
@@ -180,8 +203,11 @@ _TEXT: tuple[Callable[[Any], bool], str] = (lambda value: isinstance(value, str)
 _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "scopes": (_is_texts, "a list of texts"),
     "roles": (_is_texts, "a list of texts"),
+    "groups": (_is_texts, "a list of texts"),
+    "claims": (lambda value: isinstance(value, dict), "an object"),
     "acr": (lambda value: value is None or isinstance(value, str), "text"),
     "auth_time": (_is_moment, "a number of seconds"),
+    "bearer": (lambda value: isinstance(value, bool), "true or false"),
     "mode": (lambda value: value in ("live", "test"), "live or test"),
     "actors": (lambda value: isinstance(value, list | tuple), "a list of principals"),
 }

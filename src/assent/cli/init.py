@@ -1,64 +1,85 @@
-"""`assent init`: puts `assent wrap` before the servers of a desktop client's configuration."""
+"""`assent init`: puts Assent before the servers in an MCP client's configuration, and takes it away again."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
-from itertools import pairwise
-from pathlib import Path, PurePath
-from typing import Any
+from difflib import get_close_matches
+from pathlib import Path
 
 import click
 
+from assent.cli.client_files.backup import backups_of, keep_and_write, restore
+from assent.cli.client_files.clients import CLIENTS
+from assent.cli.client_files.servers import (
+    Changes,
+    ClientFile,
+    entries_in,
+    has_servers,
+    move_servers,
+    open_file,
+    unwrap_servers,
+    wrap_servers,
+)
+from assent.cli.shared.upstream_entries import add_upstreams
+from assent.config.load import user_file
 from assent.errors import Fault, SettingsError
-from assent.files import draft
+
+GATEWAY = "http://127.0.0.1:8420/mcp"
 
 
 @click.command()
-@click.option("--client", "file", required=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="The client's configuration: a JSON file with `mcpServers` (or `servers`).")  # fmt: skip
+@click.option("--client", "client", required=True, metavar="NAME|FILE",
+              help=f"The client ({', '.join(CLIENTS)}), or the path of its file.")  # fmt: skip
 @click.option("--write", is_flag=True, help="Change the file; a copy of the old file is kept beside it.")
-def init(file: Path, write: bool) -> None:
-    """Print a desktop client's configuration with `assent wrap` before every command, or write it.
+@click.option("--undo", is_flag=True, help="Restore the file as it was before --write.")
+@click.option("-c", "--config", type=click.Path(path_type=Path, dir_okay=False),
+              help="The configuration that servers with a URL move to. Default: the user's own.")  # fmt: skip
+def init(client: str, write: bool, undo: bool, config: Path | None) -> None:
+    """Put `assent wrap` before every server of a client, or print how the file would look.
 
-    A server that is already wrapped stays unchanged. A server with a URL is reported and stays unchanged.
+    Servers with a URL move into your Assent configuration; the client then reaches them through the gateway
+    (`assent serve`). Comments and order of the file stay as they are.
 
-    Example: assent init --client claude_desktop_config.json --write
+    \b
+    Examples:
+      assent init --client cursor              shows the changed file
+      assent init --client cursor --write      changes it
+      assent init --client cursor --undo       restores it
     """
-    text = _text_of(file)
-    document = _document(text, file)
-    changed = {name: wrapped(server) for name, server in _servers(document, file).items() if is_plain(server)}
-    for name, server in _servers(document, file).items():
-        if "url" in server:
-            click.echo(f"{name} has a URL: govern it with `assent serve`.", err=True)
-        elif not isinstance(server.get("args") or [], list):
-            click.echo(f"{name} is not changed: its `args` are not a list.", err=True)
-    document[_key(document)] = {**_servers(document, file), **changed}
-    written = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    if write and undo:
+        raise click.UsageError("Use either --write or --undo.")
+    path = _client_file(client)
+    if undo:
+        _undo(path)
+        return
+    text = _text_of(path)
+    file = _parsed(text, path)
+    changes = changed(file, assent_command())
+    for name, reason in changes.left.items():
+        click.echo(f"{name} is not changed: {reason}.", err=True)
     if not write:
-        click.echo(written, nl=False)
+        click.echo(file.text(), nl=False)
         return
-    if not changed:
-        click.echo("No change is needed: every server is already wrapped.", err=True)
+    if not (changes.wrapped or changes.moved):
+        click.echo("No change is needed: every server is already governed.", err=True)
         return
-    many = "1 server is" if len(changed) == 1 else f"{len(changed)} servers are"
-    click.echo(f"{many} wrapped now; the old file is {_replace(file, written)}.", err=True)
+    if changes.moved:
+        place = add_upstreams(config or user_file(), changes.moved)
+    kept = keep_and_write(path, file.text())
+    click.echo(f"{path} is changed; the old file is {kept}.", err=True)
+    if changes.wrapped:
+        click.echo(f"Wrapped: {', '.join(changes.wrapped)}.", err=True)
+    if changes.moved:
+        click.echo(f"Moved behind the gateway: {', '.join(changes.moved)} (now in {place}).", err=True)
+        click.echo("Start the gateway: assent serve. If one of them needs a sign-in: assent login NAME.", err=True)
+    click.echo("Restart the client. To undo: the same command with --undo.", err=True)
 
 
-def wrapped(server: dict[str, Any]) -> dict[str, Any]:
-    """A server's entry with `assent wrap --` before its command."""
-    command, arguments = str(server["command"]), [str(one) for one in server.get("args") or []]
-    return {**server, "command": assent_command(), "args": ["wrap", "--", command, *arguments]}
-
-
-def is_plain(server: dict[str, Any]) -> bool:
-    """Whether an entry starts a command that is not wrapped yet."""
-    command, arguments = server.get("command"), server.get("args") or []
-    if not isinstance(command, str) or not isinstance(arguments, list):
-        return False
-    words = [command, *map(str, arguments)]
-    return not any(PurePath(one).stem == "assent" and other == "wrap" for one, other in pairwise(words))
+def changed(file: ClientFile, assent: str) -> Changes:
+    """Wrap the commands of a file and move its URLs behind the gateway."""
+    wrapped, moved = wrap_servers(file, assent), move_servers(file, GATEWAY)
+    return Changes(wrapped.wrapped, moved.moved, wrapped.left | moved.left)
 
 
 def assent_command() -> str:
@@ -67,67 +88,67 @@ def assent_command() -> str:
     return str(beside) if beside.exists() else shutil.which("assent") or "assent"
 
 
+def _client_file(client: str) -> Path:
+    """The file that a client's name or a path means."""
+    if client in CLIENTS:
+        known = CLIENTS[client]
+        path = known.path()
+        if not path.exists():
+            remedy = "Start the client once, or name the file: --client FILE"
+            raise SettingsError(Fault(f"{known.title} has no file {path}", remedy, "--client"))
+        return path
+    path = Path(client)
+    if not path.exists():
+        close = get_close_matches(client, CLIENTS, n=1)
+        remedy = f"Did you mean {close[0]}?" if close else f"Clients: {', '.join(CLIENTS)}"
+        raise SettingsError(Fault(f"{client} is neither a client nor a file", remedy, "--client"))
+    return path
+
+
+def _undo(path: Path) -> None:
+    text = _text_of(path)
+    restored = restore(path, text, lambda old: _rewritten(old, path, text))
+    if restored is not None:
+        click.echo(f"{path} is restored as it was before.", err=True)
+        return
+    file = _parsed(text, path)
+    names = unwrap_servers(file)
+    if not names:
+        click.echo("Nothing to undo: no server of this file is wrapped.", err=True)
+        return
+    kept = keep_and_write(path, file.text())
+    click.echo(f"No longer wrapped: {', '.join(names)}. The file was changed since, so your changes are kept;"
+               f" the file before this undo is {kept}.", err=True)  # fmt: skip
+    if older := [one for one in backups_of(path) if one != kept]:
+        click.echo(f"Servers that moved behind the gateway are in {older[0]}.", err=True)
+
+
+def _rewritten(old: str, path: Path, current: str) -> str | None:
+    """What `--write` makes of an old file, with the command path that the current file uses."""
+    try:
+        words = [entry.words[0] for entry in entries_in(open_file(current, path.name).data) if entry.command_key]
+        assent = next((word for word in words if Path(word).stem == "assent"), assent_command())
+        file = open_file(old, path.name)
+        changed(file, assent)
+        return file.text()
+    except ValueError:
+        return None
+
+
 def _text_of(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
+        return file.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise SettingsError(Fault(f"cannot be read: {reason}", "Name the client's file", file=str(file))) from None
 
 
-def _document(text: str, file: Path) -> dict[str, Any]:
+def _parsed(text: str, path: Path) -> ClientFile:
     try:
-        document = json.loads(text, object_pairs_hook=_unique)
+        file = open_file(text, path.name)
     except ValueError as error:
-        raise SettingsError(Fault(f"not JSON: {error}", "Correct it first", file=str(file))) from None
-    if not isinstance(document, dict):
-        raise SettingsError(Fault("not a client's configuration", "It has `mcpServers` at the top", file=str(file)))
-    return document
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
-        raise ValueError(f"{twice!r} occurs twice in one object")
-    return found
-
-
-def _key(document: dict[str, Any]) -> str:
-    return "servers" if "mcpServers" not in document and "servers" in document else "mcpServers"
-
-
-def _servers(document: dict[str, Any], file: Path) -> dict[str, dict[str, Any]]:
-    servers = document.get(_key(document))
-    if not isinstance(servers, dict) or not all(isinstance(server, dict) for server in servers.values()):
-        raise SettingsError(Fault("it lists no servers", "It has `mcpServers` at the top", "mcpServers", str(file)))
-    return servers
-
-
-def _replace(link: Path, new: str) -> Path:
-    """Writes the new text and keeps the old file under a free name, with the same permissions."""
-    file = link.resolve()  # A symbolic link stays a link.
-    made: list[Path] = []
-    try:
-        made.append(draft(file, file.read_bytes()))
-        made.append(draft(file, new.encode()))
-        kept = _free_name(file.with_name(f"{file.name}.before-assent"))
-        made[0].rename(kept)
-        made[0] = kept
-        made[1].replace(file)
-        made.clear()
-    except OSError as error:
-        remedy = "Nothing was changed; check that you may write to this folder"
-        raise SettingsError(Fault(f"cannot be written: {error.strerror}", remedy, file=str(link))) from None
-    finally:
-        for one in made:
-            one.unlink(missing_ok=True)
-    return kept
-
-
-def _free_name(wanted: Path) -> Path:
-    path, number = wanted, 1
-    while path.exists() or path.is_symlink():
-        number += 1
-        path = wanted.with_name(f"{wanted.name}-{number}")
-    return path
+        raise SettingsError(Fault(f"cannot be read: {error}", "Correct it first", file=str(path))) from None
+    if not has_servers(file.data):
+        remedy = "A client's file has `mcpServers`, `servers`, `mcp_servers`, `context_servers` or `extensions`"
+        raise SettingsError(Fault("it lists no servers", remedy, file=str(path)))
+    return file

@@ -8,7 +8,7 @@ import click
 
 from assent.cli.lint_fix import fix_files
 from assent.cli.shared.targets import TargetCommand, chosen, reading_options
-from assent.contract.yaml_lines import YamlDocument
+from assent.contract.yaml_document import YamlDocument
 from assent.core.render import counted, visible
 from assent.files import write_whole
 from assent.lint import all_rules

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -13,12 +13,15 @@ from assent.cli.shared.options import config_option, to_be_asked
 from assent.cli.shared.servers import list_tools, settings_naming
 from assent.cli.shared.targets import TargetCommand, check_tools, chosen, names_nothing
 from assent.config.load import find_settings
-from assent.config.model import LOCK, Settings
+from assent.config.model import LOCK
 from assent.config.pins import load_pins, write_pins
 from assent.core.pins import By, Pin, PinChange, Wanted, accepted_pins, check_listed_once, compare, pins_text
 from assent.core.render import counted, visible
 from assent.errors import Fault, SettingsError
 from assent.lint.attacks import attacks_in
+
+if TYPE_CHECKING:
+    from assent.config.model import Settings
 
 Listed = dict[str, list[dict[str, Any]]]
 """Definitions by upstream; those of a TARGET under the empty name."""

@@ -3,42 +3,54 @@
 from __future__ import annotations
 
 import difflib
-import inspect
 import json
 
 import click
 
 from assent.errors import Fault, SettingsError
-from assent.guards import RULES
+from assent.guards.docs_page import explanation_of, summary_of
+from assent.guards.registry import rule_class, rule_names
 from assent.lint import Rule, all_rules
 from assent.lint.docs_table import rules_table
 
 
 @click.command()
 @click.argument("name", required=False)
+@click.option("--list", "listed", is_flag=True, help="Print names, one per line: all, `guards` or `lint`.")
 @click.option("--markdown", is_flag=True, help="Print the table of lint rules for the documentation.")
-def rule(name: str | None, markdown: bool) -> None:
+def rule(name: str | None, listed: bool, markdown: bool) -> None:
     """Explain a lint rule or a guard; without NAME, list all of them.
 
-    Example: assent rule hints-missing
+    Examples: assent rule hints-missing; assent rule --list guards
     """
     if markdown:
         click.echo(rules_table())
-        return
-    if name is None:
-        for one in all_rules().values():
-            click.echo(f"{one.name}\t{one.severity}\t{one.summary}")
-        for guard, kind in sorted(RULES.items()):
-            click.echo(f"{guard}\tguard\t{_first_line(kind.__doc__)}")
-        return
-    if name in all_rules():
+    elif listed:
+        click.echo("\n".join(_names(name)))
+    elif name is None:
+        _list_all()
+    elif name in all_rules():
         click.echo(_explanation(all_rules()[name]))
-    elif name in RULES:
-        click.echo(f"{name} (guard)\n\n{inspect.cleandoc(RULES[name].__doc__ or '')}")
+    elif name in rule_names():
+        click.echo(explanation_of(rule_class(name)))
     else:
-        close = difflib.get_close_matches(name, [*all_rules(), *RULES], n=1)
+        close = difflib.get_close_matches(name, _names(None), n=1)
         remedy = f"Did you mean {close[0]}?" if close else "`assent rule` lists all of them"
         raise SettingsError(Fault(f"{name!r} is not a rule or a guard", remedy))
+
+
+def _names(which: str | None) -> list[str]:
+    if which not in (None, "guards", "lint"):
+        raise SettingsError(Fault(f"{which!r} cannot be listed", "Write --list, --list guards or --list lint"))
+    lint = list(all_rules()) if which != "guards" else []
+    return [*lint, *(rule_names() if which != "lint" else ())]
+
+
+def _list_all() -> None:
+    for one in all_rules().values():
+        click.echo(f"{one.name}\t{one.severity}\t{one.summary}")
+    for guard in rule_names():
+        click.echo(f"{guard}\tguard\t{summary_of(rule_class(guard))}")
 
 
 def _explanation(one: Rule) -> str:
@@ -59,7 +71,3 @@ def _explanation(one: Rule) -> str:
             *(f"  {json.dumps(example, ensure_ascii=True)}" for example in one.passes),
         )
     )
-
-
-def _first_line(text: str | None) -> str:
-    return inspect.cleandoc(text or "").split("\n")[0]

@@ -2,38 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import signal
-import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import click
 
 from assent.cli.shared.options import config_option
-from assent.config.anchors import anchors_of
-from assent.config.checks import check_bind, has_no_credentials, has_stored_keys
-from assent.config.keyring import Keyring
-from assent.config.load import find_file, find_settings
-from assent.config.model import Settings
-from assent.config.pins import load_pins
-from assent.console.start import console_in_front, keep_address
-from assent.errors import ContractError, Fault, SettingsError
-from assent.gateway import logging as logs
-from assent.gateway.app import GatewayApp, open_gateway
-from assent.gateway.catalogue_preview import preview_catalogue
-from assent.gateway.idle_rules import idle_rules
-from assent.gateway.metrics import summarize_observed
-from assent.gateway.reload import ConfigReloader, Signature, signature, watched_files
-from assent.gateway.status_pages import StatusPages
-from assent.stores.inspect import check_store, in_doubt
-from assent.upstreams.compiled_tools import NO_CONTRACT
-from assent.web.server import bind, make_server, tune_gc
-
-logger = logging.getLogger(__name__)
-_ANSWERS_WITHIN = 30.0
 
 
 @click.command()
@@ -50,129 +23,9 @@ def serve(config: Path | None, host: str, port: int, log_format: str, log_level:
 
     Example: assent serve -c assent.yaml --port 8420
     """
+    from assent.cli import serve_process
+
     if check:
-        asyncio.run(_check(_load(config, host)))
-        click.echo("The configuration is valid.", err=True)
-        return
-    logs.begin(log_format, log_level)
-    logs.log_uncaught()
-    logger.setLevel(logging.INFO)  # The start and stop lines are logged at every level.
-    with logs.errors_as_json(log_format):
-        asyncio.run(run(_load(config, host), host, port, find_file(config), lambda: find_settings(config)))
-
-
-def _load(config: Path | None, host: str) -> Settings:
-    settings = find_settings(config)
-    check_bind(settings, host, lambda: asyncio.run(has_stored_keys(settings)))
-    if not settings.upstreams:
-        raise SettingsError(Fault("no upstream is configured", "Add a server", "upstreams"))
-    return settings
-
-
-async def _check(settings: Settings) -> None:
-    """Raises for everything that would prevent a start or leave a contract without a tool; changes nothing."""
-    await check_store(settings.store)
-    Keyring(Path(settings.secrets.directory)).check()
-    anchors_of(settings)
-    if settings.pins is not None:
-        load_pins(Path(settings.pins))
-    gateway_app = await open_gateway(settings.model_copy(update={"store": "memory://"}))
-    await gateway_app.stop()
-    # The problems are printed below instead of logged.
-    logging.getLogger(__name__.partition(".")[0]).addHandler(logging.NullHandler())
-    tool_loader = await preview_catalogue(settings, within=_ANSWERS_WITHIN)
-    for name, trouble in tool_loader.troubles.items():
-        click.echo(f"warning: upstream {name} did not answer, so its tools were not checked: {trouble}", err=True)
-    for one in tool_loader.binding.unchecked:
-        click.echo(f"warning: {one.where}: no tool matches the contract {one.name} yet", err=True)
-    for name, reason in sorted({**tool_loader.catalogue.withheld, **tool_loader.unaccepted()}.items()):
-        if reason != NO_CONTRACT:  # it is chosen, or an error below
-            click.echo(f"warning: {name} is withheld: {reason}", err=True)
-    for sentence in idle_rules(settings, tool_loader.catalogue, tool_loader.troubles):
-        click.echo(f"warning: {sentence}", err=True)
-    if tool_loader.binding.faults:
-        raise ContractError(tool_loader.binding.faults)
-    tool_loader.check_contracts()
-
-
-async def run(settings: Settings, host: str, port: int, file: Path, read: Callable[[], Settings]) -> None:
-    """Serves until a signal, then finishes running calls. `read` loads the settings again when a file has changed."""
-    seen = signature(watched_files(file, settings))
-    try:
-        listener = bind(host, port)
-    except OSError as error:
-        raise SettingsError(Fault(f"{host}:{port} cannot be used: {error.strerror}", "Choose another --port")) from None
-    port = listener.getsockname()[1]
-    gateway_app = await open_gateway(at_port(settings, host, port))
-    server = make_server(gateway_app.app(console_in_front(gateway_app, StatusPages(gateway_app))), lifespan="off")
-    serving = asyncio.create_task(server._serve(sockets=[listener]))
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
-    try:
-        await gateway_app.start()
-    except SettingsError:
-        server.should_exit = True
-        await asyncio.gather(serving, return_exceptions=True)
-        await gateway_app.stop()
-        raise
-    tune_gc()
-    await keep_address(gateway_app.store, host, port)
-    where = f"http://{host}:{port}"
-    logger.info("Assent serves %d tools at %s/mcp (%s)", len(gateway_app.catalogue().tools), where, settings.mode)
-    for sentence in idle_rules(settings, gateway_app.catalogue(), gateway_app.troubles()):
-        logger.warning(sentence)
-    if await has_no_credentials(settings, gateway_app.store):
-        logger.warning("No caller can authenticate yet: create a key (assent keys create), or configure `auth:`.")
-    if doubts := await in_doubt(gateway_app.store, time.time()):
-        logger.warning(doubts)
-    waiting = asyncio.create_task(stop.wait())
-    async with following(gateway_app, file, read, host, port, seen):
-        await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
-    waiting.cancel()
-    server.should_exit = True
-    await gateway_app.close_streams()
-    await asyncio.gather(serving, waiting, return_exceptions=True)
-    left = await gateway_app.stop()
-    if gateway_app.settings.mode == "observe":
-        for line in summarize_observed(gateway_app.tally):
-            logger.info("%s", line)
-    if left:
-        logger.warning("Stopped. %d calls are in doubt: see `assent claims list`.", left)
+        serve_process.check(config, host)
     else:
-        logger.info("Stopped.")
-
-
-def at_port(settings: Settings, host: str, port: int) -> Settings:
-    """The settings with `public_url` set to the actual local port, unless it is configured."""
-    if host not in ("127.0.0.1", "localhost") or "public_url" in settings.model_fields_set:
-        return settings
-    return settings.model_copy(update={"public_url": f"http://127.0.0.1:{port}"})
-
-
-@asynccontextmanager
-async def following(
-    gateway_app: GatewayApp, file: Path, read: Callable[[], Settings], host: str, port: int, seen: Signature
-) -> AsyncIterator[None]:
-    """Applies changed files while the block runs; SIGHUP reloads them at once."""
-
-    def load() -> Settings:
-        settings = read()
-        check_bind(settings, host, lambda: asyncio.run(has_stored_keys(settings)))
-        return at_port(settings, host, port)
-
-    reloading, requested = ConfigReloader(gateway_app, file, load, seen), asyncio.Event()
-
-    async def on_signal() -> None:
-        while await requested.wait():
-            requested.clear()
-            await reloading.reload()
-
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, requested.set)
-    tasks = [asyncio.create_task(reloading.keep()), asyncio.create_task(on_signal())]
-    try:
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        serve_process.start(config, host, port, log_format, log_level)

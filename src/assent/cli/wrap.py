@@ -2,39 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import os
-import re
-import shlex
-import signal
-import time
-from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path, PurePath
-from typing import Any
+from pathlib import Path
 
 import click
 
-from assent.config.load import load_settings, user_file, user_settings
-from assent.config.model import ConfiguredCaller, Settings, UpstreamSettings
-from assent.config.principals import principal_of
-from assent.contract.durations import parse_duration
-from assent.errors import Fault, SettingsError
-from assent.gateway import logging as logs
-from assent.gateway.app import GatewayApp, open_gateway
-from assent.gateway.metrics import summarize_observed
-from assent.gateway.stdio.streams import StandardStreams
-from assent.gateway.stdio.wrap import StdioGateway
-from assent.ports import no_command
-from assent.stores.inspect import in_doubt
-from assent.upstreams.errors import UpstreamError as UpstreamFault
-from assent.upstreams.stdio import stderr
-from assent.upstreams.stdio.link import StdioLink
-
-ApprovalCommand = Callable[[str, str], str | None]
 STARTS_WITHIN = "60s"
-_RUNNERS = frozenset({"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "python", "python3", "docker", "uv"})
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -58,136 +30,15 @@ def wrap(config: Path | None, start_within: int, command: tuple[str, ...]) -> No
 
     Example: assent wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes
     """
-    logs.begin_brief("assent wrap")
-    logs.log_uncaught()
-    stderr.logger.setLevel(logging.INFO)
-    code = asyncio.run(run(wrapping(config, command, start_within), config))
-    raise click.exceptions.Exit(code)
+    from assent.cli.wrap_process import start
+
+    raise click.exceptions.Exit(start(config, command, start_within))
 
 
 def _seconds(text: str) -> int:
+    from assent.contract.durations import parse_duration
+
     try:
         return int(parse_duration(text))
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
-
-
-def wrapping(config: Path | None, command: tuple[str, ...], start_within: int) -> Settings:
-    """The configuration with this command as its only upstream, in observe mode unless it sets `mode: enforce`."""
-    settings = load_settings(config) if config is not None else user_settings()
-    enforced = "mode" in settings.model_fields_set and settings.mode == "enforce"
-    server = UpstreamSettings(command=command, env=dict(os.environ), timeout=start_within)
-    stdio = settings.auth.stdio or ConfiguredCaller(kind="agent", scopes=("*",))
-    known = _configured_as(command, settings)
-    # A lock file that is not configured but is beside the configuration belongs to its upstreams.
-    pinned = known is not None or "pins" in settings.model_fields_set
-    return settings.model_copy(
-        update={
-            "mode": "enforce" if enforced else "observe",
-            "upstreams": {known or name_of(command): server},
-            "pins": settings.pins if pinned else None,
-            "auth": settings.auth.model_copy(update={"stdio": stdio}),
-        }
-    )
-
-
-def _configured_as(command: tuple[str, ...], settings: Settings) -> str | None:
-    """The configured upstream with the same command; its contracts and pins apply."""
-    return next((name for name, one in settings.upstreams.items() if one.command == command), None)
-
-
-def name_of(command: tuple[str, ...]) -> str:
-    """A name for the server before it tells its own: the program that is run, not the runner."""
-    enforced = [word for word in command[1:] if not word.startswith("-") and word not in ("run", "exec", "tool")]
-    runner = PurePath(command[0]).stem in _RUNNERS
-    safe_name = re.sub(
-        r"[^A-Za-z0-9_-]+", "-", PurePath(enforced[0] if runner and enforced else command[0]).stem
-    ).strip("-")
-    return safe_name[:40] or "server"
-
-
-async def run(settings: Settings, config: Path | None) -> int:
-    """Governs the server until the client leaves, the server ends or a signal arrives; returns the exit code."""
-    stop = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    _make_state_directory(settings)
-    gateway_app = await open_gateway(settings)
-    try:
-        link = next(iter(gateway_app.links.values()))
-        assert isinstance(link, StdioLink)
-        try:
-            await link.upstream.start()
-        except UpstreamFault as fault:
-            raise SettingsError(Fault(fault.detail, "Correct the command after --")) from None
-        click.echo(_notice(settings, link.name, config or user_file()), err=True)
-        if doubts := await in_doubt(gateway_app.store, time.time()):
-            click.echo(f"assent wrap: {doubts}", err=True)
-        return await _talk(gateway_app, link, stop, _deciding(settings, config))
-    finally:
-        left = await gateway_app.stop(within=1.0)
-        if settings.mode == "observe" and gateway_app.tally.would:
-            click.echo("\n".join(f"assent wrap: {line}" for line in summarize_observed(gateway_app.tally)), err=True)
-        if left:
-            click.echo(f"assent wrap: {left} calls are in doubt: see `assent claims list`", err=True)
-
-
-def _deciding(settings: Settings, config: Path | None) -> ApprovalCommand:
-    """The command with which a person decides an approval in this store."""
-    if settings.store.startswith("memory:"):
-        return no_command
-    chosen = f" -c {shlex.quote(str(config.resolve()))}" if config is not None else ""
-    return lambda verb, approval: f"assent approvals {verb} {approval}{chosen}"
-
-
-async def _talk(gateway_app: GatewayApp, link: StdioLink, stop: asyncio.Event, command: ApprovalCommand) -> int:
-    streams = StandardStreams()
-    caller = gateway_app.settings.auth.stdio
-    assert caller is not None
-    gateway_app.ports = gateway_app.ports._replace(approval_url=lambda _: None, approval_command=command)
-
-    async def reload() -> None:
-        await gateway_app.reload(link.name)
-        if (trouble := gateway_app.troubles().get(link.name)) is not None:
-            raise UpstreamFault(link.name, trouble, sent=False)
-
-    wrapped = StdioGateway(
-        link.upstream, gateway_app.governed(), principal_of(caller, "stdio"), streams.write, reload=reload
-    )
-    serving = asyncio.ensure_future(wrapped.serve(streams.lines()))
-    ended, stopped = asyncio.ensure_future(link.upstream.ended()), asyncio.ensure_future(stop.wait())
-    gone = asyncio.ensure_future(streams.gone.wait())
-    try:
-        waiting: set[asyncio.Future[Any]] = {serving, ended, stopped, gone, wrapped.failed}
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        reason = wrapped.failed.result() if wrapped.failed.done() else ended.result() if ended.done() else ""
-        if not reason:
-            return 0
-        click.echo(f"assent wrap: the server has failed: {reason}", err=True)
-        await wrapped.stop(f"{link.name}: {reason}")
-        return 1
-    finally:
-        for task in (serving, ended, stopped, gone):
-            task.cancel()
-        with suppress(asyncio.CancelledError):
-            await asyncio.gather(serving, ended, stopped, gone, return_exceptions=True)
-        await wrapped.stop("assent wrap is stopping")
-        streams.close()
-
-
-def _make_state_directory(settings: Settings) -> None:
-    """Creates the user's private state directory."""
-    directory = Path(settings.secrets.directory).parent
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-
-def _notice(settings: Settings, name: str, file: Path) -> str:
-    if settings.mode == "enforce":
-        return (
-            f"assent wrap: enforcing contracts for {name} (set in {file});"
-            " if this client cannot ask its user, decide with `assent approvals watch`"
-        )
-    return (
-        f"assent wrap: observing {name}: calls are recorded, and only forbidden tools are refused;"
-        f" to enforce contracts, write `mode: enforce` into {file}"
-    )

@@ -116,7 +116,10 @@ class ServerCatalogue:
         self, tool: types.Tool, definition: Mapping[str, Any], digest: str, changed: tuple[str, ...]
     ) -> ListedTool:
         said = self._client_options.tiers.get(tool.name)
-        standing = declared_as(said, tool) if said else policy_of(definition, trusted=self._client_options.trusted)
+        options = self._client_options
+        standing = (
+            declared_as(said, tool) if said else policy_of(definition, trusted=options.trusted, profile=options.profile)
+        )
         argument = key_argument(tool.input_schema, standing.contract)
         place = place_of(standing, tool.input_schema, by_header=self._client_options.keys_by_header)
         return ListedTool(tool, definition, digest, standing, place, argument, changed)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from assent.contract.profiles import profile
 from assent.contract.tiers import Tier
 
 
@@ -17,6 +18,10 @@ class ClientOptions:
     trusted: bool = False
     tiers: Mapping[str, Tier | str] = field(default_factory=dict)
     """Tiers of tools by name; they override the server and the inference."""
+    profile: str | None = None
+    """The profile by which a trusted server writes its hints, if they do not have the specification's meaning."""
+    repeat_destructive: bool = False
+    """Whether a failed call of a trusted tool that is destructive and idempotent is repeated."""
     keys_by_header: bool = False
     """Whether the server accepts an `Idempotency-Key` HTTP header for tools that do not mention keys."""
     timeout: float = 60.0
@@ -38,4 +43,6 @@ class ClientOptions:
         for name in ("timeout", "question_patience", "approval_interval", "fresh_for"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be more than 0 seconds")
+        if self.profile is not None:
+            profile(self.profile)
         object.__setattr__(self, "tiers", {name: Tier(tier) for name, tier in self.tiers.items()})

@@ -55,10 +55,10 @@ def _protocol_failure(code: int, message: str) -> Failed | None:
     return Failed("the server failed") if code == types.INTERNAL_ERROR else None
 
 
-def may_repeat(standing: ToolPolicy, *, keyed: bool) -> bool:
-    """Whether a call with an unknown end may be repeated."""
+def may_repeat(standing: ToolPolicy, *, keyed: bool, destructive: bool = False) -> bool:
+    """Whether a call with an unknown end may be repeated; `destructive`: also one that destroys and is idempotent."""
     if standing.tier is Tier.DESTRUCTIVE:
-        return False
+        return destructive and standing.idempotent
     if standing.tier is Tier.READ or keyed:
         return True
     if standing.tier in (Tier.EXTERNAL_SPEND, Tier.SHARE_EXPORT):

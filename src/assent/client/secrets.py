@@ -94,8 +94,12 @@ def redact(
 
 
 def _shares(standing: ToolPolicy) -> bool:
-    """Whether results of this tool may contain something that is shown once."""
-    return standing.tier is Tier.SHARE_EXPORT or standing.contract.get("secrets") is True
+    """Whether results of this tool may contain something that is shown once.
+
+    A tool that shares something does, unless a trusted contract says that there are no secrets.
+    """
+    declared = standing.contract.get("secrets")
+    return declared is True or (standing.tier is Tier.SHARE_EXPORT and declared is not False)
 
 
 def _may_reveal(standing: ToolPolicy) -> bool:
@@ -104,8 +108,12 @@ def _may_reveal(standing: ToolPolicy) -> bool:
 
 
 def _in_doubt(result: types.CallToolResult, standing: ToolPolicy) -> bool:
-    """Whether a secret should be in the result but was not found; the server empties one delivered before."""
-    if result.is_error or ALREADY_DELIVERED in (result.meta or {}):
+    """Whether a secret should be in the result but was not found; the server empties one delivered before, and a
+    preview of a dry run has none.
+    """
+    shown = result.structured_content
+    is_preview = isinstance(shown, dict) and shown.get("dryRun") is True
+    if result.is_error or is_preview or ALREADY_DELIVERED in (result.meta or {}):
         return False
     return standing.contract.get("secrets") is True
 

@@ -99,7 +99,9 @@ class Sender:
                     return ended
             else:
                 doubtful = doubtful or ended.sent
-            may = may_repeat(intent.listed.standing, keyed=keyed) or (not doubtful and isinstance(ended, Failed))
+            also_destructive = self._client_options.repeat_destructive
+            may = may_repeat(intent.listed.standing, keyed=keyed, destructive=also_destructive)
+            may = may or (not doubtful and isinstance(ended, Failed))
             if attempt >= self._client_options.attempts or not may:
                 return self._give_up(intent, ended, doubtful)
             await self._wait_and_log_retry(intent, attempt, delay(attempt, problem), ended)

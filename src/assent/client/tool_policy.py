@@ -12,15 +12,15 @@ from typing import Any, Literal
 
 import mcp_types as types
 
+from assent.contract.profiles import HINTS, profile
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import CONTRACT_KEY, Claims, read_claims
 from assent.infer import Inference, classify
 from assent.upstreams.compiled_tools import CONFIDENT, judge
 
 TIER_KEY = "x-side-effect"
-ASKED = frozenset({Tier.SHARE_EXPORT, Tier.EXTERNAL_SPEND, Tier.DESTRUCTIVE})
+ASKED = frozenset(tier for tier in Tier if tier >= Tier.SHARE_EXPORT)
 Source = Literal["contract", "tier", "hints", "inference", "caller"]
-_GRAVITY = (Tier.READ, Tier.COMPUTE, Tier.WRITE, Tier.SHARE_EXPORT, Tier.EXTERNAL_SPEND, Tier.DESTRUCTIVE)
 _TIERS, _RISKS = frozenset(map(str, Tier)), frozenset(map(str, Risk))
 
 
@@ -42,21 +42,24 @@ class ToolPolicy:
         return self.risk is Risk.FORBIDDEN
 
 
-def needs_confirmation(tool: types.Tool | Mapping[str, Any], *, trusted: bool = True) -> bool:
+def needs_confirmation(
+    tool: types.Tool | Mapping[str, Any], *, trusted: bool = True, profile: str | None = None
+) -> bool:
     """Whether a person must be asked before this tool is called.
 
     The tier comes from `_meta`, else from the hints, else from inference. With `trusted=False` the definition can only
-    make
-    the policy stricter.
+    make the policy stricter. `profile` names the table by which a trusted server writes its hints.
     """
-    return policy_of(tool, trusted=trusted).asks
+    return policy_of(tool, trusted=trusted, profile=profile).asks
 
 
-def policy_of(tool: types.Tool | Mapping[str, Any], *, trusted: bool) -> ToolPolicy:
+def policy_of(tool: types.Tool | Mapping[str, Any], *, trusted: bool, profile: str | None = None) -> ToolPolicy:
     """Return the policy of a tool from its own definition."""
     definition = as_definition(tool)
     inference, claims, meta = classify(definition), read_claims(definition), _meta(definition)
-    return _policy_if_trusted(inference, claims, meta) if trusted else _policy_if_untrusted(inference, claims, meta)
+    if not trusted:
+        return _policy_if_untrusted(inference, claims, meta)
+    return _policy_if_trusted(inference, claims, meta, profile)
 
 
 def as_definition(tool: types.Tool | Mapping[str, Any]) -> dict[str, Any]:
@@ -75,7 +78,9 @@ def declared_as(tier: Tier | str, tool: types.Tool | Mapping[str, Any]) -> ToolP
     return ToolPolicy(tier, DEFAULT_RISK[tier], tier in ASKED, "caller", claims.effective("open_world"))
 
 
-def _policy_if_trusted(inference: Inference, claims: Claims, meta: Mapping[str, Any]) -> ToolPolicy:
+def _policy_if_trusted(
+    inference: Inference, claims: Claims, meta: Mapping[str, Any], written_by: str | None
+) -> ToolPolicy:
     contract, open_world = _contract(meta), _open_world(claims, inference)
     if contract is not None:
         tier = Tier(contract["tier"])
@@ -85,7 +90,8 @@ def _policy_if_trusted(inference: Inference, claims: Claims, meta: Mapping[str, 
     named = _tier(meta.get(TIER_KEY))
     if named is not None:
         return ToolPolicy(named, DEFAULT_RISK[named], named in ASKED, "tier", open_world, bool(claims.idempotent))
-    hinted = _tier_from_hints(claims, inference)
+    hinted = _tier_by_profile(claims, written_by) if written_by else None
+    hinted = hinted or _tier_from_hints(claims, inference)
     if hinted is not None:
         return ToolPolicy(hinted, DEFAULT_RISK[hinted], hinted in ASKED, "hints", open_world, bool(claims.idempotent))
     return _policy_from_inference(inference, open_world, bool(claims.idempotent))
@@ -101,17 +107,32 @@ def _policy_if_untrusted(inference: Inference, claims: Claims, meta: Mapping[str
         _tier(meta.get(TIER_KEY)),
         _tier((contract or {}).get("tier")),
     ]
-    tier = max((one for one in admitted if one is not None), key=_GRAVITY.index)
+    tier = max(one for one in admitted if one is not None)
     value = _risk((contract or {}).get("risk")) or Risk.LOW
-    risk = max(base.risk, value, DEFAULT_RISK[tier], key=lambda one: one.number)
+    risk = max(base.risk, value, DEFAULT_RISK[tier])
     asks = base.asks or tier in ASKED or (contract is not None and _contract_asks(contract, risk))
     return ToolPolicy(tier, risk, asks, "inference" if tier is base.tier else "hints", base.open_world)
 
 
 def _policy_from_inference(inference: Inference, open_world: bool, idempotent: bool) -> ToolPolicy:
     tier, risk = judge(inference, Claims(), trusted=False)
-    asks = tier in ASKED or risk.number >= Risk.HIGH.number
+    asks = tier in ASKED or risk >= Risk.HIGH
     return ToolPolicy(tier, risk, asks, "inference", open_world, idempotent)
+
+
+def _tier_by_profile(claims: Claims, name: str) -> Tier | None:
+    """Return the tier whose row in the profile's table has these hints; None if no row has them.
+
+    If several rows do, the hints do not tell these tiers apart. The mildest of them counts, and a write before a
+    computation.
+    """
+    fitting = [
+        Tier(tier)
+        for tier, row in profile(name).rows.items()
+        if tier != "overwrites"
+        and all(cell.declared or getattr(claims, hint) is cell.value for hint, cell in zip(HINTS, row, strict=True))
+    ]
+    return Tier.WRITE if Tier.WRITE in fitting else min(fitting, default=None)
 
 
 def _tier_from_hints(claims: Claims, inference: Inference) -> Tier | None:
@@ -138,10 +159,10 @@ def _contract_asks(contract: Mapping[str, Any], risk: Risk) -> bool:
     """Whether the contract requires a question before every call, as in `Contract.asked_by`."""
     by = contract.get("confirmation")
     if by not in ("none", "host", "user", "approver"):
-        return risk.number >= Risk.HIGH.number or _tier(contract.get("tier")) in ASKED
+        return risk >= Risk.HIGH or _tier(contract.get("tier")) in ASKED
     autonomous = contract.get("autonomous")
     if not isinstance(autonomous, bool):
-        autonomous = risk.number < Risk.HIGH.number
+        autonomous = risk < Risk.HIGH
     return by == "host" or (by != "none" and not autonomous)
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assent.audit.anchors import Anchor, DirectoryAnchor, GitAnchor, WebhookAnchor
 from assent.audit.periodic_signer import PeriodicSigner
 from assent.audit.signer import AuditLogSigner, host_of
-from assent.config.model import Settings
 from assent.errors import Fault, SettingsError
 from assent.ports import Store
 from assent.upstreams.http.address import BadAddress, UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.pool import Limits, Pool
+
+if TYPE_CHECKING:
+    from assent.config.model import Settings
 
 _FORMS = "Write {directory: PATH}, {git: PATH, remote: NAME} or {webhook: URL}; a name may be added"
 _ALLOWED = {"directory": {"name"}, "git": {"name", "remote"}, "webhook": {"name"}}

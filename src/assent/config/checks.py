@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import time
 from collections.abc import Callable
 
@@ -11,6 +10,7 @@ from assent.errors import Fault, SettingsError
 from assent.ports import Store
 from assent.stores.inspect import schema_of
 from assent.stores.open import open_store
+from assent.web.http import is_loopback
 
 
 async def has_stored_keys(settings: Settings) -> bool:
@@ -40,7 +40,7 @@ def check_bind(settings: Settings, host: str, has_keys: Callable[[], bool] = lam
 
     `has_keys` says whether the store has keys; it is called only when the answer matters.
     """
-    if is_loopback_host(host):
+    if host == "localhost" or is_loopback(host):
         return
     if settings.auth.anonymous is not None:
         raise SettingsError(
@@ -58,10 +58,3 @@ def check_bind(settings: Settings, host: str, has_keys: Callable[[], bool] = lam
                 "auth",
             )
         )
-
-
-def is_loopback_host(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from assent.errors import Fault, SettingsError
+from assent.files import Disk
 
 _PURPOSES = ("sealing", "derivation", "blinding")
 
@@ -29,6 +30,11 @@ class Keyring:
         if purpose not in self._keys:
             self._keys[purpose] = secrets.token_bytes(32) if self._directory is None else self._from_file(purpose)
         return self._keys[purpose]
+
+    def make_all(self) -> None:
+        """Make every key that does not exist yet, so that the directory can be copied to other replicas."""
+        for purpose in _PURPOSES:
+            self.key(purpose)
 
     def check(self) -> None:
         """Raises the error that reading or creating the keys would raise, without creating anything."""
@@ -68,17 +74,8 @@ class Keyring:
 
     def _make(self, path: Path) -> None:
         """Writes a key to a file that appears complete. If several processes race, one wins and all read its key."""
-        draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(secrets.token_bytes(32))
-                file.flush()
-                os.fsync(file.fileno())
-            with suppress(FileExistsError):
-                os.link(draft, path)
-        finally:
-            draft.unlink()
+        with suppress(FileExistsError):
+            Disk().create(path, secrets.token_bytes(32), mode=0o600)
 
     def _read(self, path: Path) -> bytes:
         if path.stat().st_mode & 0o077:

@@ -6,15 +6,14 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
-from assent.config.model import LOCK, SecretsSettings, Settings
 from assent.contract.explanations import explain
-from assent.contract.yaml_lines import YamlDocument
+from assent.contract.yaml_document import YamlDocument
 from assent.errors import Fault, FaultsError, SettingsError
-from assent.guards import build_guard
+
+if TYPE_CHECKING:
+    from assent.config.model import Settings
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 
@@ -48,6 +47,7 @@ def resolve_paths(settings: Settings, home: Path) -> Settings:
     Without `pins:` the lock file beside the configuration is used, and `model_fields_set` still says that it
     was not configured.
     """
+    from assent.config.model import LOCK, SecretsSettings
 
     def at_home(path: str) -> str:
         return path if "://" in path else str(home / path)
@@ -117,6 +117,8 @@ def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
 
 def user_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """The user's own configuration; by default its store and keys are in the user's state directory."""
+    from assent.config.model import SecretsSettings, Settings
+
     path, state = user_file(environment), state_directory(environment)
     settings = parse_settings(_text_of(path), str(path), environment) if path.exists() else Settings(mode="observe")
     places = {"store": f"sqlite:///{state}/assent.db", "secrets": SecretsSettings(directory=str(state / "keys"))}
@@ -137,6 +139,11 @@ def _make_private(directory: Path) -> None:
 
 def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = os.environ) -> Settings:
     """Parses a configuration: YAML, or a desktop client's `{"mcpServers": ...}` file."""
+    from pydantic import ValidationError
+
+    from assent.config.model import Settings
+    from assent.guards import build_guard
+
     try:
         document = YamlDocument(text, file)
     except FaultsError as error:
@@ -144,8 +151,8 @@ def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = o
     faults: list[Fault] = []
     value = _expand({} if document.value is None else document.value, (), environment, document, faults)
     if not isinstance(value, dict):
-        fault = Fault("a configuration is a mapping of keys to values", "See docs/configuration.md", file=file)
-        faults.append(fault)
+        message = "a configuration is a mapping of keys to values"
+        faults.append(Fault(message, "See docs/reference/configuration.md", file=file))
     if faults:
         raise SettingsError(faults)
     if "mcpServers" in value:
@@ -158,11 +165,17 @@ def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = o
         try:
             build_guard(guard)
         except SettingsError as error:
-            where, line = document.locate(("guards", index))
-            faults += [Fault(f.message, f.remedy, f"guards.{index}.{f.field}", where, line) for f in error.faults]
+            faults += [_guard_fault(fault, index, document) for fault in error.faults]
     if faults:
         raise SettingsError(faults)
     return settings
+
+
+def _guard_fault(fault: Fault, index: int, document: YamlDocument) -> Fault:
+    """A fault of one guard with the line of the option that it is about."""
+    path = tuple(int(part) if part.isdecimal() else part for part in fault.field.split(".") if part)
+    where, line = document.locate(("guards", index, *path))
+    return Fault(fault.message, fault.remedy, ".".join(map(str, ("guards", index, *path))), where, line)
 
 
 def _expand(
@@ -221,6 +234,8 @@ def _fault(one: Any, document: YamlDocument) -> Fault:
 
 
 def _keys_at(path: tuple[Any, ...]) -> list[str]:
+    from assent.config.model import Settings
+
     model: Any = Settings
     for part in path:
         fields = getattr(model, "model_fields", {})

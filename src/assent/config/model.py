@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
 
 from assent.config.notify import NotifySettings
 from assent.contract.digest import digest_of
 from assent.contract.durations import Duration
 from assent.contract.parts import StepUp, Words
 from assent.contract.profiles import profile_names
-from assent.core.principal import Role
+from assent.core.default_step_up import DefaultStepUp
+from assent.core.principal import Mode, Role
 from assent.core.quotas import RateLimit, SpendBudget
 from assent.guards import build_guard
 from assent.guards.rule import GuardRule
@@ -32,7 +33,9 @@ def _known_profile(name: str) -> str:
     return name
 
 
-ProfileName = Annotated[str, AfterValidator(_known_profile)]
+ProfileName = Annotated[
+    str, AfterValidator(_known_profile), WithJsonSchema({"type": "string", "enum": profile_names()})
+]
 
 
 def _known_origin(text: str) -> str:
@@ -51,25 +54,61 @@ class TestEndpoint(Section):
 
     __test__ = False
     url: HttpUrl
+    """The address of the test endpoint."""
     headers: dict[str, str] = Field(default_factory=dict)
+    """Headers that are sent to it."""
+
+
+class UpstreamClient(Section):
+    """Assent's own client at an upstream's authorization server, where one was registered by hand."""
+
+    client_id: Annotated[str, Field(min_length=1)] | None = None
+    """The id of the client; without it, one is registered."""
+    client_secret: Annotated[str, Field(min_length=1)] | None = None
+    """The secret of the client, if it has one."""
+    scopes: tuple[str, ...] = ()
+    """The scopes to ask for. Default: those that the upstream names."""
 
 
 class UpstreamSettings(Section):
     """One server behind the gateway: a command, a URL, or an OpenAPI document."""
 
     command: tuple[str, ...] | None = None
+    """The command that starts the server, with its arguments."""
     env: dict[str, str] = Field(default_factory=dict)
+    """Environment variables of the command; it gets few others."""
     cwd: str | None = None
+    """The folder in which the command runs."""
     url: HttpUrl | None = None
+    """The address of an MCP server."""
     headers: dict[str, str] = Field(default_factory=dict)
+    """Headers that are sent to the upstream."""
     openapi: str | None = None
+    """The OpenAPI document of an HTTP service, as a path or an address."""
     base_url: HttpUrl | None = None
+    """The address that calls of an OpenAPI upstream go to."""
     profile: ProfileName | None = None
+    """How hints of this upstream's tools are derived; without it, as `profile` says."""
     prefix: str | None = None
+    """What is put before its tool names; without it, `NAME_` if there are several upstreams."""
     timeout: Duration = 30
+    """How long a call may take."""
     trust: Literal["inference", "annotations"] = "inference"
+    """Whether tools without a contract are judged by inference alone, or by their annotations too."""
+    auth: Literal["oauth", "key"] | None = None
+    """How callers are known at the upstream: by OAuth tokens, or by API keys that persons enter."""
+    identity: Literal["shared", "per_user"] = "shared"
+    """Whether all callers share one connection, or each person has their own."""
+    oauth: UpstreamClient = UpstreamClient()
+    """Assent's own client at the upstream's authorization server, where one was registered by hand."""
+    key_header: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,64}$")] = "Authorization"
+    """The header in which a person's key is sent."""
+    key_prefix: Annotated[str, Field(pattern=r"^[ -~]{0,32}$")] = "Bearer "
+    """What is written before the key in that header."""
     test: TestEndpoint | None = None
+    """Where calls of test callers go; without it they are refused."""
     historic_names: bool | None = None
+    """Whether the historic names of hints are listed too; without it, as `historic_names` says."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> UpstreamSettings:
@@ -80,6 +119,12 @@ class UpstreamSettings(Section):
             raise ValueError("the command is empty")
         if self.openapi is not None and self.base_url is None:
             raise ValueError("openapi needs base_url: the OpenAPI document never decides where calls go")
+        if self.auth is not None and self.url is None:
+            raise ValueError(f"auth: {self.auth} needs url")
+        if self.auth is None and self.identity == "per_user":
+            raise ValueError("identity: per_user needs auth: oauth or auth: key")
+        if self.auth is not None and self.key_header.lower() in {name.lower() for name in self.headers}:
+            raise ValueError(f"headers sets {self.key_header}, which auth: {self.auth} sends; remove one of them")
         return self
 
 
@@ -87,72 +132,28 @@ class ConfiguredCaller(Section):
     """The identity and rights of a configured caller."""
 
     kind: Literal["agent", "human", "service"]
+    """What the caller is."""
     tenant: str = "local"
+    """The tenant that the caller belongs to."""
     scopes: tuple[str, ...] = ()
+    """The scopes that it has; `*` is all, `orders:*` a branch."""
     roles: tuple[Role, ...] = ()
+    """The roles that it has."""
+    groups: tuple[str, ...] = ()
+    """The groups that it is in, for policies."""
     mode: Literal["live", "test"] = "live"
+    """Whether its calls are live or go to test endpoints."""
     name: str | None = None
+    """The id of the caller in records."""
 
 
 class ApiKey(ConfiguredCaller):
     """A caller with an API key."""
 
     name: str
+    """The id of the caller in records."""
     key: Annotated[str, Field(min_length=8)]
-
-
-class JwtSettings(Section):
-    """The token issuer that the gateway trusts."""
-
-    issuer: str
-    audience: str
-    jwks_url: HttpUrl | None = None
-    algorithms: tuple[Literal["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"], ...] = ("RS256", "ES256")
-    kind: Literal["agent", "human", "service"] = "agent"
-    tenant: str = "local"
-    scopes: tuple[str, ...] | None = None
-
-
-class AuthSettings(Section):
-    """The ways in which callers authenticate."""
-
-    api_keys: tuple[ApiKey, ...] = ()
-    jwt: JwtSettings | None = None
-    anonymous: ConfiguredCaller | None = None
-    stdio: ConfiguredCaller | None = None
-
-
-class ApprovalSettings(Section):
-    """Limits on how many approvals one caller may request."""
-
-    most_pending: Annotated[int, Field(ge=1, le=10_000)] = 20
-    cooldown: Duration = 60
-
-
-class DefaultIdempotency(Section):
-    """Idempotency settings of contracts that set none."""
-
-    retention: Duration = 30 * 86400
-
-
-class Defaults(Section):
-    """Defaults for all contracts."""
-
-    idempotency: DefaultIdempotency = DefaultIdempotency()
-
-
-class AuditSettings(Section):
-    """Where checkpoints are anchored, and how often a new one is signed."""
-
-    anchors: tuple[dict[str, Any], ...] = ()
-    sign_every: Duration = 60
-    heartbeat: Duration = 3600
-
-
-class SecretsSettings(Section):
-    """The directory of the gateway's own keys."""
-
-    directory: str = ".assent"
+    """The key itself; take it from the environment with `${NAME}`."""
 
 
 def _trusted_issuer(url: str) -> str:
@@ -163,20 +164,164 @@ def _trusted_issuer(url: str) -> str:
     return url
 
 
+class GroupRights(Section):
+    """What the members of a group of the identity provider may do here."""
+
+    scopes: tuple[str, ...] = ()
+    """The scopes of its members."""
+    roles: tuple[Role, ...] = ()
+    """The roles of its members."""
+
+
+class IntrospectionSettings(Section):
+    """The endpoint that checks opaque tokens (RFC 7662), with the gateway's own client there."""
+
+    url: Annotated[str, AfterValidator(_trusted_issuer)]
+    """The address of the endpoint."""
+    client_id: Annotated[str, Field(min_length=1)]
+    """The id of the gateway's client there."""
+    client_secret: Annotated[str, Field(min_length=1)]
+    """The secret of that client."""
+
+
+class JwtSettings(Section):
+    """The token issuer that the gateway trusts."""
+
+    issuer: str
+    """The issuer, exactly as tokens state it."""
+    audience: str
+    """The audience that tokens must be for."""
+    jwks_url: HttpUrl | None = None
+    """Where the issuer's keys are; without it, its metadata says so."""
+    algorithms: tuple[Literal["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"], ...] = ("RS256", "ES256")
+    """The signature algorithms that are accepted."""
+    kind: Literal["agent", "human", "service"] = "agent"
+    """What a caller with a token is, if the token does not say."""
+    tenant: str = "local"
+    """The tenant of tokens without a `tenant` claim."""
+    scopes: tuple[str, ...] | None = None
+    """The scopes that a client should request first; without it, all that contracts name."""
+    mode: Mode = "live"
+    """The mode of tokens that do not say: live, or test for an issuer of test tokens."""
+    mode_claim: str = "mode"
+    """The claim that says `live` or `test`. A token with any other value in it is refused."""
+    groups: dict[str, GroupRights] = Field(default_factory=dict)
+    """What members of a group may do besides the scopes of their token."""
+    groups_claim: str = "groups"
+    """The claim that lists a caller's groups."""
+    introspection: IntrospectionSettings | None = None
+    """For tokens that are not JWTs."""
+
+
+class EmbeddedServer(Section):
+    """The gateway as its own authorization server: people of the console give agents access."""
+
+    scopes: tuple[str, ...] = ("*",)
+    """What people may give to agents; a scope `*` allows everything."""
+    access_lasts: Annotated[Duration, Field(ge=60, le=86400)] = 3600
+    """How long an access token is valid."""
+    refresh_lasts: Annotated[Duration, Field(ge=3600)] = 30 * 86400
+    """How long a refresh token is valid."""
+
+
+class AuthSettings(Section):
+    """The ways in which callers authenticate."""
+
+    api_keys: tuple[ApiKey, ...] = ()
+    """Callers with an API key."""
+    jwt: JwtSettings | None = None
+    """Callers with a token of this issuer."""
+    embedded: EmbeddedServer | None = None
+    """The gateway as its own authorization server, instead of `jwt`."""
+    anonymous: ConfiguredCaller | None = None
+    """Callers without credentials; accepted on a loopback address only."""
+    stdio: ConfiguredCaller | None = None
+    """The caller of `assent wrap`: the process that started it."""
+
+    @model_validator(mode="after")
+    def _one_issuer(self) -> AuthSettings:
+        if self.jwt is not None and self.embedded is not None:
+            raise ValueError("use either jwt (your identity provider) or embedded (this gateway), not both")
+        return self
+
+
+class ApprovalSettings(Section):
+    """Limits on how many approvals one caller may request."""
+
+    most_pending: Annotated[int, Field(ge=1, le=10_000)] = 20
+    """How many approvals of one caller may wait at once."""
+    cooldown: Duration = 60
+    """How long after a decline the same caller must wait before it asks about the same tool again."""
+
+
+class DefaultIdempotency(Section):
+    """Idempotency settings of contracts that set none."""
+
+    retention: Duration = 30 * 86400
+    """How long results are kept for retries."""
+
+
+class DefaultStepUpSettings(Section):
+    """The step-up of critical calls whose contract has no `step_up`."""
+
+    callers: Literal["oauth", "all", "none"] = "oauth"
+    """Which callers must authenticate again: those with an OAuth token, all, or none."""
+    approvers: Literal["console", "all", "none"] = "console"
+    """Which approvers must authenticate again: those with a login, in the console or with a token; all; or none."""
+    max_age: Annotated[Duration, Field(gt=0)] = 300
+    """The maximum age of the login."""
+    acr: Words = ()
+    """The accepted authentication classes; one is enough."""
+
+
+class Defaults(Section):
+    """Defaults for all contracts."""
+
+    idempotency: DefaultIdempotency = DefaultIdempotency()
+    """Retries."""
+    step_up: DefaultStepUpSettings = DefaultStepUpSettings()
+    """The login that critical calls need."""
+
+
+class AuditSettings(Section):
+    """Where checkpoints are anchored, and how often a new one is signed."""
+
+    anchors: tuple[dict[str, Any], ...] = ()
+    """Where checkpoints are copied to: `{directory: PATH}`, `{git: PATH, remote: NAME}` or `{webhook: URL}`."""
+    sign_every: Duration = 60
+    """How often new entries are signed."""
+    heartbeat: Duration = 3600
+    """How often a checkpoint is signed although nothing happened."""
+
+
+class SecretsSettings(Section):
+    """The directory of the gateway's own keys."""
+
+    directory: str = ".assent"
+    """The folder of the signing and sealing keys; made on first start."""
+
+
 class OidcSettings(Section):
     """The identity provider through which people sign in to the console."""
 
     issuer: Annotated[str, AfterValidator(_trusted_issuer)]
+    """The identity provider, exactly as it states itself."""
     client_id: Annotated[str, Field(min_length=1)]
+    """The id under which the console is registered there."""
     client_secret: Annotated[str, Field(min_length=1)] | None = None
+    """The secret of that registration, if it has one."""
     groups: Annotated[dict[str, Role], Field(min_length=1)]
     """Which group of the identity provider has which role. Somebody in none of them does not get in."""
     groups_claim: str = "groups"
+    """The claim that lists a person's groups."""
     scopes: tuple[str, ...] = ("openid", "profile", "email")
+    """The scopes that are requested; `openid` is always among them."""
     tenant: str = "local"
+    """The tenant of people who sign in."""
     tenant_claim: str | None = None
     """The claim that names a person's tenant. Somebody without it does not get in."""
     algorithms: tuple[Literal["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"], ...] = ("RS256", "ES256")
+    """The signature algorithms that are accepted."""
 
     @field_validator("scopes")
     @classmethod
@@ -188,55 +333,77 @@ class ApproverStepUp(Section):
     """Which approvals need an approver who has just authenticated, whatever the contract says."""
 
     risks: Annotated[tuple[Literal["low", "medium", "high", "critical"], ...], Field(min_length=1)] = ("critical",)
+    """The risks of the calls whose approval needs it."""
     max_age: Annotated[Duration, Field(gt=0)] = 300
+    """The maximum age of the approver's login."""
     acr: Words = ()
+    """The accepted authentication classes; one is enough."""
 
 
 class ConsoleSettings(Section):
     """How people sign in to the console, and when they must authenticate again."""
 
     oidc: OidcSettings | None = None
+    """Sign-in through an identity provider."""
     accounts: bool = True
     """Whether people can sign in with an account of the gateway's own."""
     step_up: ApproverStepUp | None = None
+    """Which approvals need a recent login, besides the default for critical calls."""
 
 
 class Settings(Section):
     """The whole configuration."""
 
     store: str = "sqlite:///assent.db"
+    """Where everything is kept: `sqlite:///FILE`, `postgresql://…` or `memory://`."""
     public_url: HttpUrl = "http://127.0.0.1:8420"
+    """The address under which people and clients reach the gateway."""
     profile: ProfileName = "spec"
+    """How hints are derived from contracts."""
     historic_names: bool = False
+    """Whether the historic names of hints are listed too."""
+    publish_contracts: bool = True
+    """Whether tools list their contract in `_meta` as `dev.assent/contract`."""
     mode: Literal["enforce", "observe"] = "enforce"
+    """`observe` records what would be asked or refused, and lets calls run."""
     visibility: Literal["scoped", "locked"] | None = None
+    """Whether tools beyond a caller's scopes are hidden or listed (`locked`); without it, as the profile says."""
     origins: tuple[Origin, ...] = ()
+    """Web pages that may call the gateway, as `https://app.example.com`."""
     names: Literal["canonical", "safe"] = "canonical"
+    """`safe` turns dots in tool names into underscores."""
     upstreams: dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$")], UpstreamSettings] = Field(
         default_factory=dict
     )
+    """The servers behind the gateway, by name."""
     contracts: tuple[str, ...] = ()
+    """The contract files, as paths or patterns."""
     without_contract: Literal["infer", "error", "withhold"] = "infer"
+    """What happens to tools without a contract: inferred, an error, or withheld."""
     defaults: Defaults = Defaults()
+    """Defaults for all contracts."""
     auth: AuthSettings = AuthSettings()
+    """How callers authenticate."""
     limits: tuple[RateLimit, ...] = ()
+    """Rate limits."""
     budgets: tuple[SpendBudget, ...] = ()
+    """Budgets of money or calls."""
     approvals: ApprovalSettings = ApprovalSettings()
+    """Limits on questions to people."""
     guards: tuple[dict[str, Any], ...] = ()
+    """Rules on arguments and results; see the reference of guards."""
     policies: tuple[str, ...] = ()
+    """Policy files (Cedar), as paths or patterns."""
     pins: str | None = None
+    """The lock file of accepted definitions; without it, `assent.lock` beside the configuration."""
     notify: tuple[NotifySettings, ...] = ()
+    """Who is told that an approval waits."""
     audit: AuditSettings = AuditSettings()
+    """Anchors and signing of the audit log."""
     secrets: SecretsSettings = SecretsSettings()
+    """The gateway's own keys."""
     console: ConsoleSettings = ConsoleSettings()
-
-    @field_validator("policies")
-    @classmethod
-    def _refuse_policies(cls, policies: tuple[str, ...]) -> tuple[str, ...]:
-        """Refuses policies until they are enforced, because ignoring one would be unsafe."""
-        if policies:
-            raise ValueError("this version does not enforce policies; remove them and use contracts and guards")
-        return policies
+    """Sign-in to the console."""
 
     def approver_step_up(self) -> dict[str, StepUp]:
         """What a yes needs of the approver's authentication, by the risk of the call."""
@@ -244,6 +411,11 @@ class Settings(Section):
         if asked is None:
             return {}
         return {risk: StepUp(max_age=asked.max_age, acr=asked.acr) for risk in asked.risks}
+
+    def default_step_up(self) -> DefaultStepUp:
+        """What critical calls ask of callers and approvers where nothing else is declared."""
+        given = self.defaults.step_up
+        return DefaultStepUp(StepUp(max_age=given.max_age, acr=given.acr), given.callers, given.approvers)
 
     def policy_digest(self) -> str:
         """The digest of the guards, limits and budgets that an approver relies on besides the contract."""

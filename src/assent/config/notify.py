@@ -35,10 +35,15 @@ class MailSettings(_Part):
     """Mail over one SMTP server."""
 
     to: Annotated[tuple[MailAddress, ...], Field(min_length=1, max_length=50)]
+    """The addresses that get the mail."""
     sender: MailAddress
+    """The address that it comes from."""
     server: Annotated[str, AfterValidator(_smtp_url)]
+    """The mail server: `smtp://host:port` (STARTTLS) or `smtps://host:port`."""
     username: str | None = None
+    """The user name at the mail server."""
     password: str | None = None
+    """The password at the mail server."""
     starttls: bool = True
     """For smtp://: no mail goes to a server that offers no TLS. Only a server on this machine may go without."""
 
@@ -56,12 +61,17 @@ class NotifySettings(_Part):
     """One place where people are told, and of what."""
 
     webhook: WebUrl | None = None
+    """An address that gets a signed JSON message."""
     secret: Annotated[str, Field(min_length=16)] | None = None
     """The key with which a webhook is signed."""
     slack: WebUrl | None = None
+    """An incoming webhook of Slack."""
     teams: WebUrl | None = None
+    """A workflow address of Teams."""
     mail: MailSettings | None = None
+    """Mail over one SMTP server."""
     events: tuple[Literal["approval.pending"], ...] = ("approval.pending",)
+    """What is announced."""
     tenant: str | None = None
     """Only approvals of this tenant; without it those of all."""
     arguments: bool = False

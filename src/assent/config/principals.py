@@ -6,7 +6,7 @@ from assent.config.model import ConfiguredCaller
 from assent.core.principal import Principal
 
 
-def principal_of(caller: ConfiguredCaller, name: str | None = None) -> Principal:
+def principal_of(caller: ConfiguredCaller, name: str | None = None, method: str = "") -> Principal:
     """The principal of a configured caller."""
     return Principal(
         id=caller.name or name or "local",
@@ -15,4 +15,6 @@ def principal_of(caller: ConfiguredCaller, name: str | None = None) -> Principal
         scopes=frozenset(caller.scopes),
         roles=frozenset(caller.roles),
         mode=caller.mode,
+        groups=frozenset(caller.groups),
+        method=method,
     )

@@ -15,6 +15,7 @@ from starlette.staticfiles import StaticFiles
 from assent.console.context import ConsoleContext
 from assent.console.cookies import SESSION_COOKIE
 from assent.console.live import LiveFeed
+from assent.console.navigation import menu_of
 from assent.console.page import Page, PageError, PageRequest
 from assent.console.pages import PAGES
 from assent.core.outcome import Refusal
@@ -45,7 +46,7 @@ class Console:
     def __init__(self, context: ConsoleContext, other: App) -> None:
         self._context, self._other = context, other
         self.live = LiveFeed(lambda: context.ports().store)
-        self._menu = tuple((page.menu, f"/console{page.path}", page.roles) for page in PAGES if page.menu)
+        self._menu = menu_of(PAGES)
         routes = [Route(page.path, self._endpoint(page), methods=[page.method]) for page in PAGES]
         self._router = Router(
             [
@@ -113,6 +114,8 @@ class Console:
 
     def _endpoint(self, page: Page) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
+            if any(ord(char) < 32 for value in request.path_params.values() for char in str(value)):
+                raise HTTPException(404)  # no id holds such a character, and a database may refuse to look for it
             given = await self._page_request(request)
             if page.roles is not None:
                 if given.session is None:
@@ -137,7 +140,8 @@ class Console:
         given = await self._page_request(request)
         if given.session is None:
             raise PageError(401, "You are not signed in.", "Sign in, then reload the page.")
-        return self.live.response(request)
+        sessions, session = self._context.sessions, given.session
+        return self.live.response(session.principal.identity, lambda: sessions.is_open(session))
 
     async def _failed(self, request: Request, status: int, title: str, detail: str) -> Response:
         try:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assent.config.model import ConsoleSettings
-from assent.console.sessions import ConsoleSession, Sessions
 from assent.core.approval import SignedDecision
 from assent.core.principal import Principal
 from assent.gateway.api.routes import ApiRequest, Handler
 from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.people.sessions import ConsoleSession, Sessions
 from assent.gateway.state import GatewayState
 from assent.ports import Ports
 from assent.web.asgi import Scope

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from assent.errors import StoreError
@@ -14,6 +14,7 @@ from assent.ports import Store
 LOOK_EVERY = 1.0
 KEEP_ALIVE = 15.0
 MOST_STREAMS = 500
+MOST_OF_A_PERSON = 20
 
 
 class LiveFeed:
@@ -23,31 +24,32 @@ class LiveFeed:
         self._store = store
         self._length = -1
         self._changed = asyncio.Event()
-        self._streams = 0
+        self._streams: Counter[Hashable] = Counter()
         self._task: asyncio.Task[None] | None = None
 
-    def response(self, request: Request) -> Response:
-        if self._streams >= MOST_STREAMS:
+    def response(self, person: Hashable, is_open: Callable[[], Awaitable[bool]]) -> Response:
+        """The stream of one page of a person. It ends when `is_open` says that their session has ended."""
+        if self._streams.total() >= MOST_STREAMS or self._streams[person] >= MOST_OF_A_PERSON:
             return Response("Too many live pages are open.", 503)
         fields = {"cache-control": "no-store", "x-accel-buffering": "no"}
-        return StreamingResponse(self._events(), media_type="text/event-stream", headers=fields)
+        return StreamingResponse(self._events(person, is_open), media_type="text/event-stream", headers=fields)
 
-    async def _events(self) -> AsyncIterator[bytes]:
-        """The first event says where the stream begins, and pages pass over it; every later one is a change."""
-        self._streams += 1
+    async def _events(self, person: Hashable, is_open: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
+        """The first event says that the stream begins, and pages pass over it; every later one is a change."""
+        self._streams[person] += 1
         changed = self._changed
         self._start()
         try:
-            yield b"retry: 3000\n\nevent: changed\ndata: %d\n\n" % self._length
+            yield b"retry: 3000\n\nevent: changed\ndata: begin\n\n"
             while True:
-                try:
-                    await asyncio.wait_for(changed.wait(), KEEP_ALIVE)
-                    changed = self._changed
-                    yield b"event: changed\ndata: %d\n\n" % self._length
-                except TimeoutError:
-                    yield b": still here\n\n"
+                woken = await _is_set(changed, KEEP_ALIVE)
+                if not await is_open():
+                    return
+                changed = self._changed
+                yield b"event: changed\ndata: log\n\n" if woken else b": still here\n\n"
         finally:
-            self._streams -= 1
+            self._streams[person] -= 1
+            self._streams += Counter()  # forgets people without a stream
             self._stop_if_unused()
 
     def _start(self) -> None:
@@ -55,7 +57,7 @@ class LiveFeed:
             self._task = asyncio.ensure_future(self._watch())
 
     def _stop_if_unused(self) -> None:
-        if self._streams == 0 and self._task is not None:
+        if not self._streams and self._task is not None:
             self._task.cancel()
             self._task = None
 
@@ -75,3 +77,12 @@ class LiveFeed:
         if self._task is not None:
             self._task.cancel()
             self._task = None
+
+
+async def _is_set(event: asyncio.Event, patience: float) -> bool:
+    """Whether the event comes in time."""
+    try:
+        async with asyncio.timeout(patience):
+            return await event.wait()
+    except TimeoutError:
+        return False

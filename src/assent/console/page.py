@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from assent.console.context import ConsoleContext
-from assent.console.sessions import ConsoleSession
 from assent.console.templating import render_template
 from assent.core.principal import Principal
+from assent.gateway.people.sessions import ConsoleSession
 
 Role = Literal["viewer", "approver", "operator", "auditor", "admin"]
 EVERYONE: frozenset[str] = frozenset({"viewer", "approver", "operator", "auditor", "admin"})

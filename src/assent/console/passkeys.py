@@ -1,4 +1,4 @@
-"""Passkeys: their records, the challenges they sign, and the checks of what a browser sends back.
+"""Passkeys: the challenges they sign, and the checks of what a browser sends back.
 
 A person owns passkeys whichever way they sign in. Those of a local account sign in; all of them sign decisions.
 """
@@ -32,32 +32,13 @@ from webauthn.helpers.structs import (
 from assent.console.page import PageError
 from assent.core.document import Document
 from assent.core.principal import Principal
+from assent.gateway.people.passkey_records import Passkey, handle_of
 from assent.ports import Ports
 
-KIND = "console_passkey"
 USED = "console_used_challenge"
 CHALLENGE_LASTS = 300
-MOST_OF_A_PERSON = 20
 MOST_CREDENTIAL = 32 * 1024
 _VERIFIED = UserVerificationRequirement.REQUIRED
-
-
-@dataclass(frozen=True, slots=True)
-class Passkey:
-    """One passkey of a person."""
-
-    id: str
-    """The record's id: the owner's handle and the credential's digest."""
-    tenant: str
-    person: str
-    account: bool
-    """Whether it signs in to a local account."""
-    credential: str
-    public_key: str
-    sign_count: int
-    label: str
-    added_at: float
-    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +47,6 @@ class Ceremony:
 
     domain: str
     origin: str
-
-
-def handle_of(tenant: str, person: str) -> bytes:
-    """What authenticators know a person by; it tells nobody who they are."""
-    return hashlib.sha256(b"assent passkey owner v1\n" + orjson.dumps([tenant, person])).digest()
 
 
 def new_challenge(keyed_hash: Callable[[str], str], purpose: str, now: float) -> bytes:

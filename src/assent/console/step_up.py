@@ -12,9 +12,10 @@ from starlette.responses import Response
 
 from assent.console.page import PageRequest
 from assent.console.pages.passkeys import ceremony
-from assent.console.passkey_store import find_passkey, keep_count, plain_key
-from assent.console.passkeys import Passkey, checked_assertion, sent_credential, unknown_passkey, use_once
+from assent.console.passkey_store import find_passkey, keep_count
+from assent.console.passkeys import checked_assertion, sent_credential, unknown_passkey, use_once
 from assent.core.approval import Approval, SignedDecision, Verdict, decision_digest, text_digest
+from assent.gateway.people.passkey_records import Passkey, plain_key
 from assent.pipeline.approve import approver_shortfall, find
 
 FORMAT = "assent-signed-decision/1"

@@ -15,6 +15,7 @@ from assent.core.render import visible
 if TYPE_CHECKING:
     from assent.console.page import PageRequest
 
+SOON = 5 * 60.0
 _UNITS = ((86400.0, "d"), (3600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 
@@ -31,6 +32,7 @@ def _environment() -> Environment:
         "time": as_time,
         "ago": as_ago,
         "until": as_until,
+        "is_soon": is_soon,
         "visible": _visible,
         "visible_lines": _visible_lines,
         "iso": as_iso,
@@ -48,12 +50,18 @@ def render_template(name: str, page: PageRequest, values: dict[str, Any]) -> str
             page=page,
             session=session,
             csrf=session.csrf if session else "",
-            menu=page.request.scope.get("console_menu", ()),
+            menu=_menu(page),
             current=page.request.scope.get("console_path", ""),
             notice=_notice(page),
             **values,
         )
     )
+
+
+def _menu(page: PageRequest) -> list[tuple[str, list[Any]]]:
+    """The navigation, without what this person may not open."""
+    groups = page.request.scope.get("console_menu", ())
+    return [(group, [entry for entry in entries if page.may(entry.roles)]) for group, entries in groups]
 
 
 def _notice(page: PageRequest) -> str:
@@ -101,3 +109,8 @@ def as_ago(at: float | None) -> str:
 def as_until(at: float) -> str:
     left = at - time.time()
     return f"in {as_duration(left)}" if left > 0 else "expired"
+
+
+def is_soon(at: float) -> bool:
+    """Whether little time is left, so that a page says so in red."""
+    return at - time.time() < SOON

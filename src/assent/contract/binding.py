@@ -11,7 +11,8 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from assent.contract.files import WrittenContract
+from assent.contract.files import WrittenContract, is_pattern
+from assent.contract.name_patterns import fits, named, several_patterns
 from assent.errors import Fault
 
 ToolKey = tuple[str, str]
@@ -42,6 +43,12 @@ class Binding:
 def bind(written: Iterable[WrittenContract], offers: Mapping[str, Offered], silent: Collection[str] = ()) -> Binding:
     """Bind contracts to the tools of upstreams; `silent` are configured upstreams that have not answered yet."""
     written = list(written)
+    patterns = [one for one in written if is_pattern(one.name)]
+    bound = _bind_names([one for one in written if not is_pattern(one.name)], offers, silent)
+    return _bind_patterns(patterns, bound, offers, silent) if patterns else bound
+
+
+def _bind_names(written: Iterable[WrittenContract], offers: Mapping[str, Offered], silent: Collection[str]) -> Binding:
     governs: dict[ToolKey, WrittenContract] = {}
     ambiguous: dict[ToolKey, str] = {}
     faults: list[Fault] = []
@@ -65,6 +72,44 @@ def bind(written: Iterable[WrittenContract], offers: Mapping[str, Offered], sile
             governs[matching[0]] = one
     kept = {key: one for key, one in governs.items() if key not in ambiguous}
     return Binding(kept, ambiguous, tuple(faults), tuple(unchecked))
+
+
+def _bind_patterns(
+    patterns: Iterable[WrittenContract], bound: Binding, offers: Mapping[str, Offered], silent: Collection[str]
+) -> Binding:
+    """Add the contracts of patterns for tools that no contract names."""
+    fitting: dict[ToolKey, list[WrittenContract]] = {}
+    ambiguous, faults, unchecked = dict(bound.ambiguous), list(bound.faults), list(bound.unchecked)
+    for one in patterns:
+        matching = _fitting_tools(one, offers)
+        if not matching and _may_match_later(one, silent):
+            unchecked.append(one)
+        elif not matching:
+            faults.append(_unmatched(one, offers, silent))
+        elif len({upstream for upstream, _ in matching}) > 1:
+            faults.append(_fault(one, "tools of several upstreams fit this pattern", _bind_it(matching)))
+            ambiguous |= {key: _ambiguity(one, matching) for key in matching if key not in bound.governs}
+        for key in matching:
+            fitting.setdefault(key, []).append(one)
+    governs = dict(bound.governs)
+    for key, found in fitting.items():
+        if key in governs or key in ambiguous:
+            continue
+        if len(found) > 1:
+            fault = several_patterns(key[1], found)
+            faults.append(fault)
+            ambiguous[key] = f"{fault.message}; write a contract for it by its name"
+        else:
+            governs[key] = named(found[0], key[1], key[0])
+    return Binding(governs, ambiguous, tuple(faults), tuple(unchecked))
+
+
+def _fitting_tools(one: WrittenContract, offers: Mapping[str, Offered]) -> list[ToolKey]:
+    """The tools that fit a pattern by the name that their upstream gives them, or by the name that clients see."""
+    return [
+        (upstream, own) for upstream, offer in offers.items() for own, wire in offer.tools.items()
+        if one.upstream in ("", upstream) and (fits(one.name, own) or (not one.upstream and fits(one.name, wire)))
+    ]  # fmt: skip
 
 
 def _matching_tools(one: WrittenContract, offers: Mapping[str, Offered]) -> list[ToolKey]:

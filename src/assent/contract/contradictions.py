@@ -30,7 +30,7 @@ def contradictions(contract: Contract) -> list[tuple[str, str, str]]:
         )
     if c.autonomous and guarded:
         wrong("autonomous", f"a tool of {c.risk} risk cannot be autonomous", "Remove it, or lower the risk")
-    if c.confirmation.by == "none" and guarded and not c.confirmation.because:
+    if c.confirmation.by == "none" and guarded and not (c.confirmation.because or "").strip():
         wrong(
             "confirmation.by",
             f"a tool of {c.risk} risk needs a confirmation",

@@ -48,7 +48,7 @@ _FORMS: dict[str, tuple[str, str]] = {
     "base_url": _ADDRESS,
     "public_url": _ADDRESS,
     "jwks_url": _ADDRESS,
-    "currency": ("this is not a currency", "Write its code in capital letters, such as EUR"),
+    "currency": ("this is not a currency", "Write its code, such as EUR"),
 }
 _NAME = ("this is not a valid name", "Use 1 to 40 letters, digits, underscores and hyphens")
 

@@ -54,8 +54,9 @@ class Condition:
     @property
     def names(self) -> frozenset[str]:
         """The arguments that it reads."""
-        found = ast.walk(_parse(self.source.strip()))
-        return frozenset(node.id for node in found if isinstance(node, ast.Name))
+        nodes = list(ast.walk(_parse(self.source.strip())))
+        functions = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+        return frozenset(node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in functions)
 
     def holds(self, arguments: Mapping[str, Any]) -> bool:
         try:

@@ -1,7 +1,7 @@
 """Contract files: finds them, reads them, and reports every fault with its line.
 
 A file has `tools:`. `upstream: NAME` beside it binds all of them to one upstream. `sections:` is a list of such
-parts.
+parts. A name with `*` is a pattern: its contract is for every tool that fits it and has no contract of its own.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from assent.contract.model import Contract
-from assent.contract.reader import read_contract
-from assent.contract.yaml_lines import YamlDocument
+from assent.contract.reader import Locate, read_contract
+from assent.contract.yaml_document import YamlDocument
 from assent.errors import ContractError, Fault, FaultsError
 
 MOST_BYTES = 8 * 1024 * 1024
@@ -26,7 +26,7 @@ Place = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class WrittenContract:
-    """One contract of a file: the tool's name, the upstream it is bound to (empty if none), and its file and line."""
+    """One contract of a file: a tool's name or a pattern, the upstream it is bound to (empty if none), its place."""
 
     name: str
     upstream: str
@@ -38,6 +38,11 @@ class WrittenContract:
     @property
     def where(self) -> str:
         return f"{self.file}:{self.line}" if self.line else self.file
+
+
+def is_pattern(name: str) -> bool:
+    """Whether the key of a contract stands for several tools."""
+    return "*" in name
 
 
 def contract_paths(given: str | Path | Iterable[str | Path]) -> list[Path]:
@@ -155,7 +160,14 @@ def _one(document: YamlDocument, upstream: str, place: Place, fields: Any) -> Wr
     if "name" in fields:
         file, line = locate(("name", "name"))
         raise ContractError(Fault("the name is already the key above", "Remove it", f"{name[:128]}.name", file, line))
-    return WrittenContract(name, upstream, read_contract(name, fields, locate), dict(fields), file, line)
+    return WrittenContract(name, upstream, _contract(name, fields, locate), dict(fields), file, line)
+
+
+def _contract(name: str, fields: Mapping[str, Any], locate: Locate) -> Contract:
+    """Read a contract; one for a pattern is checked as the contract of any tool that fits."""
+    if not is_pattern(name):
+        return read_contract(name, fields, locate)
+    return read_contract(name.replace("*", "x"), fields, locate).model_copy(update={"name": name})
 
 
 def _parts_of(document: YamlDocument) -> Iterator[tuple[str, Place, Mapping[str, Any]]]:

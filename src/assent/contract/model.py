@@ -150,6 +150,15 @@ class Contract(Part):
         by = self.confirmation.by
         return "none" if by != "host" and self.autonomous and not ambiguous else by
 
+    @property
+    def is_secret_whole(self) -> bool:
+        """Whether the whole result counts as secret: the tool shares something, and no field mentions its secrets.
+
+        A contract with `natural:` returns its link again, and one with `secrets: []` declares that there are none.
+        """
+        shares = self.side_effect is Tier.SHARE_EXPORT and self.natural is None
+        return shares and "secrets" not in self.model_fields_set
+
     def as_json(self) -> dict[str, Any]:
         """The contract with all fields, as in a contract file under its name."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"name"})

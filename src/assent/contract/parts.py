@@ -47,7 +47,7 @@ ArgumentSchema = Annotated[JsonSchema, AfterValidator(_check_object)]
 class Part(BaseModel):
     """An immutable part of a contract; unknown keys are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Confirmation(Part):
@@ -140,6 +140,8 @@ class DryRun(Part):
     """The argument that requests it."""
     within: Duration = 10 * 60
     """How long a dry run is valid."""
+    simulated: Literal["accepted"] | None = None
+    """`accepted`: a preview made from the contract alone counts as the required dry run; by default it does not."""
 
 
 class Estimate(Part):

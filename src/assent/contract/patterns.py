@@ -37,17 +37,27 @@ class Pattern(NamedTuple):
 @lru_cache(4096)
 def compile_pattern(text: str) -> Pattern:
     """Compile the pattern on the cheapest engine that accepts it; ValueError if none does."""
+    try:
+        return compile_linear(text)
+    except ValueError:
+        pass
+    try:
+        options: Any = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS, size_limit=_SIZES[-1])
+        return Pattern(_fits(text, options), _SHORT, _SIZES[-1])
+    except (ValueError, jsonschema_rs.ValidationError):
+        raise ValueError(f"the pattern {text[:80]!r} cannot be checked within bounds") from None
+
+
+@lru_cache(4096)
+def compile_linear(text: str) -> Pattern:
+    """Compile the pattern on the engine whose time is linear in the text; ValueError if it does not accept it."""
     for size in _SIZES:
         options: Any = jsonschema_rs.RegexOptions(size_limit=size)
         try:
             return Pattern(_fits(text, options), _COST // size, size)
         except (ValueError, jsonschema_rs.ValidationError):
             continue
-    try:
-        options = jsonschema_rs.FancyRegexOptions(backtrack_limit=_BACKTRACKS, size_limit=_SIZES[-1])
-        return Pattern(_fits(text, options), _SHORT, _SIZES[-1])
-    except (ValueError, jsonschema_rs.ValidationError):
-        raise ValueError(f"the pattern {text[:80]!r} cannot be checked within bounds") from None
+    raise ValueError(f"the pattern {text[:80]!r} is invalid, too large, or has look-around or a back reference")
 
 
 def _fits(text: str, options: Any) -> Any:

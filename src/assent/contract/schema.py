@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import BaseModel
+
+from assent.contract import model, parts
+from assent.contract.field_docs import field_docs
 from assent.contract.model import TOOL_NAME, Contract
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_TOOL_NAME_OR_PATTERN = TOOL_NAME.replace("[A-", "[*A-")
 
 
 def contract_schema() -> dict[str, Any]:
@@ -16,8 +21,9 @@ def contract_schema() -> dict[str, Any]:
     accepts everything that the loader accepts.
     """
     raw = Contract.model_json_schema(by_alias=True)
-    shared = {name: _clean(schema) for name, schema in raw.pop("$defs").items()}
-    contract = _clean(raw)
+    _describe_fields(raw, raw["$defs"])
+    shared = {name: clean_schema(schema) for name, schema in raw.pop("$defs").items()}
+    contract = clean_schema(raw)
     del contract["properties"]["name"]
     contract["required"] = ["side_effect"]
     for field in contract["properties"].values():
@@ -25,9 +31,10 @@ def contract_schema() -> dict[str, Any]:
             field["description"] = shared[field["$ref"].rpartition("/")[2]]["description"]
     shared["Contract"] = contract
     tools = {
-        "description": "A contract for each tool, by the name its upstream gives it, or by the name that clients see.",
+        "description": "A contract for each tool, by the name its upstream gives it, or by the name that clients see. "
+        "`*` in a name stands for any characters.",
         "type": "object",
-        "propertyNames": {"pattern": TOOL_NAME},
+        "propertyNames": {"pattern": _TOOL_NAME_OR_PATTERN},
         "additionalProperties": {"$ref": "#/$defs/Contract"},
     }
     upstream = {"description": "The upstream whose tools these are.", "type": "string", "minLength": 1}
@@ -51,7 +58,22 @@ def contract_schema() -> dict[str, Any]:
     }
 
 
-def _clean(schema: dict[str, Any]) -> dict[str, Any]:
+def _describe_fields(contract: dict[str, Any], shared: dict[str, Any]) -> None:
+    """Describe every field with the docstring under it."""
+    for module in (parts, model):
+        for name, docs in field_docs(module).items():
+            schema = contract if name == "Contract" else shared.get(name)
+            if schema is not None:
+                _describe(schema, getattr(module, name), docs)
+
+
+def _describe(schema: dict[str, Any], described: type[BaseModel], docstrings: dict[str, str]) -> None:
+    for name, field in described.model_fields.items():
+        if name in docstrings:
+            schema["properties"][field.alias or name].setdefault("description", docstrings[name])
+
+
+def clean_schema(schema: dict[str, Any]) -> dict[str, Any]:
     """A schema without generated titles and `null` defaults, closed if its keys have a pattern."""
     kept = {key: value for key, value in schema.items() if key != "title" and (key, value) != ("default", None)}
     if "patternProperties" in kept:
@@ -61,9 +83,9 @@ def _clean(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _clean_value(key: str, value: Any) -> Any:
     if key in ("properties", "patternProperties", "$defs"):
-        return {name: _clean(inner) for name, inner in value.items()}
+        return {name: clean_schema(inner) for name, inner in value.items()}
     if key in ("items", "additionalProperties", "propertyNames") and isinstance(value, dict):
-        return _clean(value)
+        return clean_schema(value)
     if key in ("anyOf", "allOf", "prefixItems"):
-        return [_clean(inner) for inner in value]
+        return [clean_schema(inner) for inner in value]
     return value

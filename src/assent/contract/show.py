@@ -9,8 +9,10 @@ import json
 from typing import Any
 
 from assent.contract.durations import format_duration
+from assent.contract.exceptions import exception_of
 from assent.contract.model import Contract
 from assent.contract.reader import read_contract
+from assent.contract.tiers import Risk
 from assent.contract.wire import steps_up
 
 MARK = "(default)"
@@ -32,6 +34,8 @@ _RECOVERY = {
 def show(contract: Contract) -> str:
     """The whole contract as plain text without a final newline."""
     lines = [f"{contract.name}: {_text(contract.title)}"]
+    if exception := exception_of(contract):
+        lines.append(f"  {'Exception':<{_WIDTH}}{_text(exception)}")
     implied = _default_values(contract)
     for name, values in _fields(contract).items():
         mark = f"  {MARK}" if name in implied and implied[name] == getattr(contract, name) else ""
@@ -45,9 +49,9 @@ def show(contract: Contract) -> str:
 def _default_values(contract: Contract) -> dict[str, Any]:
     """The values that follow from the tier, and from tier and risk, if nothing else is declared."""
     tier = {"side_effect": contract.side_effect}
-    bare = read_contract(contract.name, {**tier, "risk": contract.risk})
+    bare = read_contract(contract.name.replace("*", "x"), {**tier, "risk": contract.risk})
     follows = {name: getattr(bare, name) for name in ("autonomous", "confirmation", "audit_event", "idempotency")}
-    return {**follows, "risk": read_contract(contract.name, tier).risk}
+    return {**follows, "risk": read_contract(contract.name.replace("*", "x"), tier).risk}
 
 
 def _fields(c: Contract) -> dict[str, list[str]]:
@@ -110,7 +114,7 @@ def _confirmation(c: Contract) -> str:
 
 def _step_up(c: Contract) -> str:
     if c.step_up is None:
-        return "none"
+        return "as configured for critical calls (defaults.step_up)" if c.risk is Risk.CRITICAL else "none"
     demands = [f"a login within the last {format_duration(c.step_up.max_age)}"] if c.step_up.max_age else []
     if c.step_up.acr:
         demands.append(f"of class {' or '.join(c.step_up.acr)}")
@@ -144,7 +148,8 @@ def _dry_run(c: Contract) -> str:
     d = c.dry_run
     if d.mode == "none":
         return "none"
-    return f"{d.mode}, requested with {d.argument}, valid for {format_duration(d.within)}"
+    simulated = ", a simulated preview counts" if d.simulated else ""
+    return f"{d.mode}, requested with {d.argument}, valid for {format_duration(d.within)}{simulated}"
 
 
 def _schema(schema: dict[str, Any] | None) -> list[str]:

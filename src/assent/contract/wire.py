@@ -9,8 +9,10 @@ from typing import Any
 
 from assent.contract.contradictions import HOST_LEVERS
 from assent.contract.durations import format_duration
+from assent.contract.expressions import Condition
 from assent.contract.model import Contract
 from assent.contract.profiles import WIRE_NAMES, Profile
+from assent.contract.tiers import Tier
 
 CONTRACT_KEY = "dev.assent/contract"
 VERSION = 1
@@ -19,6 +21,11 @@ VERSION = 1
 SPECIFIED_DEFAULTS = {"read_only": False, "destructive": True, "idempotent": False, "open_world": True}
 # The lax value of each hint is the opposite of its default.
 _LAX = {name: not value for name, value in SPECIFIED_DEFAULTS.items()}
+_ALWAYS_POSSIBLE = (
+    *("authentication_required", "permission_denied", "policy_violation", "invalid_input", "rate_limit_exceeded"),
+    *("budget_exceeded", "confirmation_required", "confirmation_declined"),
+    *("unavailable", "failed", "undeclared_failure", "invalid_output"),
+)
 _FOREIGN_NAMES = {
     "readOnly": "read_only",
     "destructive": "destructive",
@@ -38,7 +45,7 @@ def annotations_of(
     hints = profile.hints(contract) if claims is None else _no_laxer(profile.hints(contract), contract, claims)
     fields: dict[str, Any] = {"title": contract.title} if profile.title in ("both", "annotations") else {}
     fields.update({names[name]: hints[name] for name in profile.order if hints[name] is not None})
-    if contract.confirmation.by == "host":
+    if contract.confirmation.by == "host" and not profile.plain_annotations:
         fields["cursor/requiresConfirmation"] = True
     return fields
 
@@ -70,7 +77,8 @@ def meta_of(contract: Contract, profile: Profile) -> dict[str, Any]:
     )
     if contract.confirmation.by == "host":
         fields["anthropic/requiresUserInteraction"] = True
-    fields[CONTRACT_KEY] = projection(contract)
+    if profile.publishes_contract:
+        fields[CONTRACT_KEY] = projection(contract)
     return fields
 
 
@@ -92,8 +100,8 @@ def definition(
     # Drop the upstream's host levers: the contract decides whether the host asks, or both would ask.
     given = parts.get("_meta")
     own = {key: value for key, value in given.items() if key not in HOST_LEVERS} if isinstance(given, Mapping) else {}
-    fields["_meta"] = {**own, **meta_of(contract, profile)}
-    return fields
+    meta = {**own, **meta_of(contract, profile)}
+    return {**fields, "_meta": meta} if meta else fields
 
 
 def projection(contract: Contract) -> dict[str, Any]:
@@ -118,7 +126,7 @@ def projection(contract: Contract) -> dict[str, Any]:
             code: {"class": mode.outcome, "status": mode.status} for code, mode in c.failure_modes.items()
         },
         "audit_event": c.audit_event,
-        "secrets": bool(c.secrets),
+        "secrets": bool(c.secrets) or c.is_secret_whole,
     }
     optional = {
         "category": c.category,
@@ -134,6 +142,31 @@ def steps_up(contract: Contract) -> str:
     if contract.step_up is None:
         return "no"
     return "always" if contract.step_up.when == "always" else "conditional"
+
+
+def _step_up_arguments(contract: Contract) -> list[str]:
+    """The arguments that decide whether a step-up is needed; the threshold itself is not public."""
+    if contract.step_up is None or contract.step_up.when == "always":
+        return []
+    return sorted(Condition(contract.step_up.when).names)
+
+
+def runtime_failures(contract: Contract) -> list[str]:
+    """The failures that Assent itself can answer for a tool, besides those that its contract declares.
+
+    A guard can ask, deny or limit any tool, so those failures are possible for every tool.
+    """
+    c = contract
+    possible = dict.fromkeys(_ALWAYS_POSSIBLE, True) | {
+        "step_up_required": c.step_up is not None,
+        "dry_run_required": c.dry_run.mode == "required",
+        "dry_run_failed": c.dry_run.mode != "none",
+        "estimate_failed": c.estimate is not None,
+        "idempotency_key_required": c.idempotency.key == "required",
+        "secret_already_delivered": bool(c.secrets),
+        **dict.fromkeys(("idempotency_conflict", "in_progress", "in_doubt", "expired"), c.side_effect is not Tier.READ),
+    }
+    return [name for name, is_possible in possible.items() if is_possible and name not in c.failure_modes]
 
 
 def _idempotency(contract: Contract) -> dict[str, Any]:
@@ -163,6 +196,10 @@ def _meta_value(contract: Contract, source: Any) -> Any:
             return contract.confirmation.by
         case "steps_up":
             return steps_up(contract)
+        case "step_up_arguments":
+            return _step_up_arguments(contract)
+        case "runtime_failures":
+            return runtime_failures(contract)
         case "risk":
             return contract.risk.value
     return getattr(contract, source)

@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal
 
+from assent.contract.tiers import Risk
 from assent.core.principal import person_of
+
+RISKS = frozenset(risk.value for risk in Risk)
 
 MOST_REASON = 500
 """Characters of the reason of a decision."""
@@ -106,6 +109,12 @@ class Approval:
         """The time until which it can be decided; None if it is decided or used up."""
         decided = self.declined_at is not None or self.approved_at is not None
         return None if decided or self.used >= self.uses else self.expires_at
+
+    @property
+    def urgency(self) -> tuple[int, int, float, str]:
+        """The place in a list of what to decide first: by the minute in which it expires, then the riskiest."""
+        risk = self.facts.get("risk")
+        return int(self.expires_at // 60), -Risk(risk).number if risk in RISKS else 0, self.asked_at, self.id
 
     def state_at(self, now: float) -> ApprovalState:
         """The effective state: a question without an answer in time has expired, and so has an approval not used in

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from assent.core.call import Call, Request
+from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 
@@ -80,6 +80,6 @@ def principal_values(principal: Principal) -> dict[str, Any]:
     return values
 
 
-def request_values(request: Request) -> dict[str, Any]:
+def unknown_tool_values(name: str) -> dict[str, Any]:
     """The values of a request for an unknown tool: the name is the caller's text, so it is not a fact."""
-    return {"tool": request.tool[:128]}
+    return {"tool": name[:128]}

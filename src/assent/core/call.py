@@ -41,8 +41,9 @@ class Request(NamedTuple):
     """A request as it arrived, not yet checked."""
 
     tool: str
-    arguments: Any = None
-    credentials: Any = None
+    arguments: Any
+    principal: Principal
+    """Who calls, as the edge has authenticated them."""
     keys: tuple[str, ...] = ()
     """Idempotency keys sent beside the arguments: in a header or in `_meta`."""
     reply: UserAnswer | None = None

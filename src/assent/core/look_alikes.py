@@ -32,7 +32,7 @@ def look_alikes(text: str) -> dict[str, str]:
         return {}
     used = dict.fromkeys(text)
     foreign = [character for character in used if character.isalpha() and not character.isascii()]
-    twins = {character: twin for character in used if (twin := _twin(character))}
+    twins = {character: twin for character in used if (twin := twin_of(character))}
     all_look_alike = bool(foreign) and all(character in twins for character in foreign)
     if twins and not all_look_alike:
         words = set(_WORD.findall(text))
@@ -53,7 +53,7 @@ def describe_look_alikes(found: dict[str, str]) -> str:
     return ", ".join([*named, *more])
 
 
-def _twin(character: str) -> str | None:
+def twin_of(character: str) -> str | None:
     """The ASCII letter or digit that a character looks like, by the table or by its NFKC form."""
     if character.isascii():
         return None

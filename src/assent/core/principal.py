@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
+
+from assent.core.outcome import Refusal
 
 Kind = Literal["agent", "human", "service"]
 Mode = Literal["live", "test"]
@@ -31,6 +33,14 @@ class Principal:
     actors: tuple[Principal, ...] = ()
     bearer: bool = field(default=False, compare=False)
     """Whether it authenticated with an OAuth token, and so gets HTTP challenges."""
+    groups: frozenset[str] = frozenset()
+    """The groups that the identity provider or the configuration names."""
+    claims: tuple[tuple[str, frozenset[str]], ...] = ()
+    """Further claims of the identity provider, by name, each with its values as texts."""
+    method: str = field(default="", compare=False)
+    """How it authenticated: api_key, token, anonymous or stdio; empty where that is not known."""
+    in_console: bool = field(default=False, compare=False)
+    """Whether it is a person signed in to the console, who can authenticate again there."""
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -45,6 +55,16 @@ class Principal:
     def lacks(self, permissions: Iterable[str]) -> tuple[str, ...]:
         """The permissions that no scope of this principal grants."""
         return tuple(permission for permission in permissions if not grants(self.scopes, permission))
+
+
+def mode_of(claims: Mapping[str, object], claim: str = "mode", otherwise: Mode = "live") -> Mode:
+    """The mode that a token's claims state. A value that is neither is refused: it may be a misspelled `test`."""
+    stated = claims.get(claim, otherwise)
+    if stated == "live":
+        return "live"
+    if stated == "test":
+        return "test"
+    raise Refusal("authenticate.invalid")
 
 
 def person_of(principal_id: str) -> str:

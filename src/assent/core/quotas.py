@@ -6,9 +6,10 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation
+from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from assent.contract.digest import digest_of
 from assent.contract.durations import Duration
@@ -25,27 +26,43 @@ exactly; one that does not fit is an error, never rounded.
 """
 
 
-class RateLimit(BaseModel):
+class _Quota(BaseModel):
+    """A configured limit or budget."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+
+    @cached_property
+    def rule_digest(self) -> str:
+        """Identifies the rule. It leaves out a budget's amount, so that raising the amount keeps what was spent."""
+        return digest_of(self.model_dump(mode="json", exclude={"amount"}))
+
+
+class RateLimit(_Quota):
     """A number of calls per time, counted per principal unless `each` says otherwise."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     match: Match = Match()
+    """The calls that it counts; without it, every call."""
     calls: Annotated[int, Field(ge=1, le=1_000_000)]
+    """How many calls."""
     per: Duration
+    """In which time."""
     each: tuple[Each, ...] = ("principal",)
+    """What has a count of its own."""
 
 
-class SpendBudget(BaseModel):
+class SpendBudget(_Quota):
     """An amount of money (with a currency) or a number of calls (without) per time window."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     match: Match = Match()
+    """The calls that it counts; without it, every call."""
     amount: Annotated[Decimal, Field(gt=0, max_digits=MOST_DIGITS, allow_inf_nan=False)]
-    currency: Annotated[str, Field(pattern=r"^[A-Z]{3,10}$")] | None = None
+    """How much money, or how many calls if there is no currency."""
+    currency: Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{3,10}$", to_upper=True)] | None = None
+    """The currency, in any case; it is compared in capital letters."""
     per: Duration
+    """The length of the window."""
     each: tuple[Each, ...] = ("principal",)
+    """What has a count of its own."""
 
     @model_validator(mode="after")
     def _whole_calls(self) -> SpendBudget:
@@ -98,7 +115,8 @@ class Price:
 
 def read_price(text: str, currency: str | None) -> Price | None:
     """Read a price from a text; None if it is not one. Amounts are decimals, never binary fractions."""
-    text = text.removesuffix(f" {currency}") if currency else text
+    if currency and text.upper().endswith(f" {currency.upper()}"):
+        text = text[: -len(currency) - 1]
     if len(text) > MOST_DIGITS + 2 or not text.isascii() or "_" in text:
         return None
     try:
@@ -169,10 +187,7 @@ def _charge(line: SpendBudget, call: Call, price: Price | None, now: float) -> B
 
 
 def _name(kind: str, line: RateLimit | SpendBudget, call: Call, window: str = "") -> str:
-    """The name of a count. It leaves out a budget's amount, so that raising the amount keeps what was spent. Test
-    callers have their own counts.
-    """
-    rule = digest_of(line.model_dump(mode="json", exclude={"amount"}))
+    """The name of a count. Test callers have their own counts."""
     principal, contract = call.principal, call.tool.contract
     values = {
         "tenant": (principal.tenant,),
@@ -180,7 +195,7 @@ def _name(kind: str, line: RateLimit | SpendBudget, call: Call, window: str = ""
         "tool": (call.tool.upstream, call.tool.name),
         "tier": (contract.side_effect.value,),
     }
-    parts = [kind, rule, window, *(part for each in sorted(line.each) for part in (each, *values[each]))]
+    parts = [kind, line.rule_digest, window, *(part for each in sorted(line.each) for part in (each, *values[each]))]
     parts += [principal.mode] if principal.mode == "test" else []
     joined = b"".join(
         len(text).to_bytes(4, "big") + text for text in (p.encode("utf-8", "surrogatepass") for p in parts)

@@ -117,6 +117,7 @@ CATALOGUE: dict[str, Kind] = {
         "A call with this key is still running.",
         "Call again with the same key a little later.",
         retryable=True,
+        alias="in_progress",
     ),
     "recall.in_doubt": Kind(
         409,
@@ -129,13 +130,42 @@ CATALOGUE: dict[str, Kind] = {
         410,
         "The answer to this key is no longer kept.",
         "The action was done once; use a new key for a new action.",
+        alias="expired",
     ),
     "recall.secret_already_delivered": Kind(
         410,
         "The result held a one-time secret that was already delivered.",
         "Use the first answer; to get a new secret, make a new one with a new key.",
+        alias="secret_already_delivered",
     ),
     "guard.denied": Kind(403, "A guard forbids these arguments.", "Change the named field.", alias="policy_violation"),
+    "guard.policy_denied": Kind(
+        403,
+        "A policy forbids this call.",
+        "Do not repeat it. Tell the user which policy forbids it.",
+        alias="policy_violation",
+    ),
+    "guard.result_denied": Kind(
+        403,
+        "A guard forbids this result, so it is withheld.",
+        "The call has run; do not repeat it. Tell the user that the result is withheld.",
+        alias="policy_violation",
+    ),
+    "guard.mask_misfit": Kind(
+        403,
+        "Parts of the result are masked, and the rest does not fit the tool's output schema, so it is withheld.",
+        "The call has run; do not repeat it. An operator can change the guard or the output schema.",
+        "operator",
+        alias="policy_violation",
+    ),
+    "guard.not_connected": Kind(
+        403,
+        "The tool's server needs an account of the user, and none is connected. Nothing has run.",
+        "Tell the user to connect an account, then call again with the same arguments.",
+        "person",
+        retryable=True,
+        alias="authentication_required",
+    ),
     "rehearse.dry_run_required": Kind(
         428,
         "This tool needs a dry run first.",
@@ -143,10 +173,18 @@ CATALOGUE: dict[str, Kind] = {
         alias="dry_run_required",
     ),
     "rehearse.failed": Kind(
-        502, "The dry run failed; nothing was changed.", "Tell the user, or try again later.", retryable=True
+        502,
+        "The dry run failed; nothing was changed.",
+        "Tell the user, or try again later.",
+        retryable=True,
+        alias="dry_run_failed",
     ),
     "rehearse.estimate_failed": Kind(
-        502, "The price could not be determined, so nothing was bought.", "Try again later.", retryable=True
+        502,
+        "The price could not be determined, so nothing was bought.",
+        "Try again later.",
+        retryable=True,
+        alias="estimate_failed",
     ),
     "confirm.confirmation_required": Kind(
         428,
@@ -176,6 +214,7 @@ CATALOGUE: dict[str, Kind] = {
         "The question was closed without an answer.",
         "Ask the user; calling again asks again.",
         retryable=True,
+        alias="confirmation_required",
     ),
     "confirm.too_many_pending": Kind(
         429,
@@ -226,9 +265,14 @@ CATALOGUE: dict[str, Kind] = {
         "Try again later.",
         "operator",
         retryable=True,
+        alias="unavailable",
     ),
     "execute.unavailable": Kind(
-        503, "The tool's server could not be reached; nothing was done.", "Try again later.", retryable=True
+        503,
+        "The tool's server could not be reached; nothing was done.",
+        "Try again later.",
+        retryable=True,
+        alias="unavailable",
     ),
     "execute.in_doubt": Kind(
         502,
@@ -237,18 +281,22 @@ CATALOGUE: dict[str, Kind] = {
         "operator",
         alias="in_doubt",
     ),
-    "execute.failed": Kind(502, "The tool failed.", "Nothing is known to have changed; tell the user.", "model"),
+    "execute.failed": Kind(
+        502, "The tool failed.", "Nothing is known to have changed; tell the user.", "model", alias="failed"
+    ),
     "execute.undeclared_failure": Kind(
         502,
         "The tool failed in a way its contract does not declare.",
         "Tell the user; an operator can see what happened.",
         "operator",
+        alias="undeclared_failure",
     ),
     "execute.output_invalid": Kind(
         502,
         "The tool's result does not fit its output schema.",
         "The effect has happened; do not repeat the call. Tell the user.",
         "operator",
+        alias="invalid_output",
     ),
     "record.unavailable": Kind(
         503,
@@ -256,6 +304,7 @@ CATALOGUE: dict[str, Kind] = {
         "Try again later.",
         "operator",
         retryable=True,
+        alias="unavailable",
     ),
     "settle.unknown": Kind(404, "There is no such claim.", "List the claims.", "operator", "api"),
     "settle.not_entitled": Kind(

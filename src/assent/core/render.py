@@ -114,6 +114,8 @@ def question(
     lines += [f"Asked for by {visible(call.principal.id)} ({call.principal.kind})"]
     if call.principal.mode == "test":
         lines.append("Against the test endpoint.")
+    elif call.tool.has_test:
+        lines.append("Against the live endpoint.")
     if why:
         lines.append(f"Asked because {visible(why)}.")
     if price:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assent.contract.model import Contract
 from assent.core.call import Call
+from assent.core.principal import Principal
 
 _WILDCARDS = ("*", "%", "all", "any", "**", ".*")
 
@@ -52,6 +53,15 @@ def _is_wildcard(value: Any) -> bool:
     if isinstance(value, Mapping):
         return any(_is_wildcard(item) for item in value.values())
     return False
+
+
+_CONFIRMERS = ("none", "host", "user", "approver")
+
+
+def stricter(by: str, others: Iterable[str], principal: Principal) -> str:
+    """The strictest of those who must confirm. Against a test endpoint a user is enough."""
+    asked = ("user" if one == "approver" and principal.mode == "test" else one for one in others)
+    return max((by, *asked), key=_CONFIRMERS.index)
 
 
 def asked_by(call: Call, why: str | None) -> str:

@@ -9,7 +9,6 @@ import orjson
 
 from assent.contract.model import Contract
 from assent.contract.pointers import places
-from assent.contract.tiers import Tier
 
 ALREADY_DELIVERED = "dev.assent/secret_already_delivered"
 WITHHELD = "The result held a one-time secret that was already delivered; it is withheld."
@@ -20,7 +19,7 @@ def without_secrets(contract: Contract, result: dict[str, Any]) -> dict[str, Any
 
     A result that is only text is withheld whole, because the secret in it cannot be located.
     """
-    if is_secret_whole(contract):
+    if contract.is_secret_whole:
         return result if result.get("isError") else _withhold_all(result)
     if not contract.secrets:
         return result
@@ -37,16 +36,6 @@ def without_secrets(contract: Contract, result: dict[str, Any]) -> dict[str, Any
         container[key] = _empty(container[key])
     text = orjson.dumps(emptied, option=orjson.OPT_INDENT_2).decode()
     return {**result, "structuredContent": emptied, "content": [{"type": "text", "text": text}], "_meta": marked}
-
-
-def is_secret_whole(contract: Contract) -> bool:
-    """Whether the whole result counts as secret: the tool shares something, and its contract does not mention
-    secrets.
-
-    A contract with `natural:` returns its link again, and one with `secrets: []` declares that there are none.
-    """
-    shares = contract.side_effect is Tier.SHARE_EXPORT and contract.natural is None
-    return shares and "secrets" not in contract.model_fields_set
 
 
 def _withhold_all(result: dict[str, Any]) -> dict[str, Any]:

@@ -78,6 +78,7 @@ def compile_tool(
     `open_world` is the inferred value; it counts if the contract does not set one. `claims` are the upstream's own
     hints, given if the contract is inferred and must not be laxer than they are.
     """
+    profile.check(contract)
     contract, raw = profile.adapt(contract), dict(definition or {})
     given = contract.input if contract.input is not None else raw.get("inputSchema")
     output = contract.output if contract.output is not None else raw.get("outputSchema")
@@ -108,7 +109,9 @@ def compile_tool(
         visibility=contract.visibility or visibility or profile.visibility,
         has_test=has_test,
         failure_names=profile.failures,
-        open_world=open_world if contract.open_world is None else contract.open_world,
+        open_world=(open_world or profile.states_open_world(contract))
+        if contract.open_world is None
+        else contract.open_world,
     )
 
 

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets as random
 import time
-from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assent.config.anchors import log_signer_of, periodic_signer_of
 from assent.config.keyring import Keyring
 from assent.config.model import Settings
+from assent.config.policies import policies_of, policy_faults, port_settings
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue, is_public
-from assent.core.outcome import Outcome
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.errors import Fault, SettingsError, StoreError
-from assent.gateway.api import ApiApp
 from assent.gateway.audit_evidence import LogEvidence
 from assent.gateway.auth.authenticator import Authenticator
 from assent.gateway.auth.host_origin import HostOriginPolicy
@@ -28,7 +29,7 @@ from assent.gateway.config_audit import ConfigAuditLog
 from assent.gateway.endpoint import McpEndpoint
 from assent.gateway.metrics import CallCounters, GatewayStatus, render
 from assent.gateway.monitor import UpstreamMonitor
-from assent.gateway.notify import Notifier
+from assent.gateway.notify.notifier import Notifier
 from assent.gateway.passthrough.factory import PassthroughFactory
 from assent.gateway.real_paths import real_paths
 from assent.gateway.recent_calls import RecentCalls
@@ -39,16 +40,24 @@ from assent.gateway.tool_service import ToolService
 from assent.gateway.upstream_factory import Link, UpstreamFactory
 from assent.mcp.request_state import RequestStateCodec
 from assent.pipeline.effects import EffectRunner
+from assent.pipeline.other_requests import OtherRequests
+from assent.pipeline.ports_factory import make_ports
 from assent.pipeline.stop_switches import StopSwitches
-from assent.ports import Ports, Store
-from assent.stores.ids import new_id
+from assent.ports import ConnectionNeeded, Ports, Store
 from assent.stores.open import open_store
 from assent.stores.probe import StoreProbe
 from assent.upstreams.http.address import BadAddress
 from assent.upstreams.http.link import HttpLink
+from assent.upstreams.oauth.client_metadata import CALLBACK_PATH, client_metadata
+from assent.upstreams.oauth.vault import CredentialVault
 from assent.upstreams.openapi.link import OpenApiLink
 from assent.upstreams.stdio.link import StdioLink
-from assent.web.asgi import App, Headers, Scope
+from assent.web.asgi import App, Headers, LazyApp, Scope
+
+if TYPE_CHECKING:
+    from assent.policy.engine import PolicyEngine
+
+logger = logging.getLogger(__name__)
 
 DRAIN = 10.0
 PATH_TIMEOUT = 5.0
@@ -59,13 +68,16 @@ class GatewayApp:
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self.settings, self.store = settings, store
+        self.policies = policies_of(settings)
+        self._told_faults: set[str] = set()
         self.keyring = Keyring(Path(settings.secrets.directory))
         self.links: dict[str, Link] = {}
-        self.config_log = ConfigAuditLog(store.note, time.time, self.keyring.keyed_hash)
+        self.config_log = ConfigAuditLog(store.append, time.time, self.keyring.keyed_hash)
         self.tool_loader = ToolCatalogueLoader(
             settings, self.links, self._publish_tools_changed, self.config_log.record_tools
         )
-        self.upstream_factory = UpstreamFactory()
+        self.vault = CredentialVault(store, lambda: self.keyring.key("sealing"), time.time)
+        self.upstream_factory = UpstreamFactory(self.vault)
         alone = len(settings.upstreams) == 1
         for name, upstream in settings.upstreams.items():
             self.links[name] = self.upstream_factory.link(name, upstream, relayed=alone)
@@ -80,6 +92,7 @@ class GatewayApp:
         self.signing = periodic_signer_of(settings, store)
         self.evidence = None if self.signing is None else LogEvidence(store, self.signing, time.time)
         self.ports = self._make_ports()
+        self.other_requests = OtherRequests(lambda: self.ports)
         self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
         self.notifications = Notifications(self.sessions)
         self.upstream_monitor = UpstreamMonitor(
@@ -92,6 +105,7 @@ class GatewayApp:
             self.upstream_monitor,
             self.sessions,
             self.notifications,
+            self.other_requests,
         )
         self.state = GatewayState(
             lambda: self.settings,
@@ -101,6 +115,8 @@ class GatewayApp:
             self.stop_switches,
             RecentCalls(store),
             self.authenticator.keys,
+            self.vault,
+            self._public_scopes,
         )
         self._gateway: McpEndpoint | None = None
 
@@ -112,10 +128,13 @@ class GatewayApp:
 
         Raises SettingsError if `without_contract: error` is set and a tool has no contract; call `stop` then.
         """
+        self.keyring.make_all()
         await asyncio.gather(*(self.tool_loader.refresh(name) for name in self.links))
         self.tool_loader.check_contracts()
+        if faults := self._policy_faults():
+            raise SettingsError(faults)
         self.tool_loader.log_unchecked_contracts()
-        self.config_log.record_settings(self.settings, "configuration.started", len(self.tool_loader.catalogue.tools))
+        self._record_settings("configuration.started")
         self.loaded.set()
         self.notifier.start()
         if self.signing is not None:
@@ -157,6 +176,7 @@ class GatewayApp:
         the switch; removed ones finish their running calls.
         """
         contracts = contracts_of(settings) if contracts is None else contracts
+        old_policies, policies = self.policies, await asyncio.to_thread(policies_of, settings)
         log_signer, notifier = log_signer_of(settings, self.store), self._make_notifier(settings)
         kept = {name: one for name, one in settings.upstreams.items() if self.settings.upstreams.get(name) == one}
         before, pools = dict(self.links), list(self.upstream_factory.pools)
@@ -166,7 +186,7 @@ class GatewayApp:
                 if name not in kept:
                     fresh[name] = self.upstream_factory.link(name, one, relayed=len(settings.upstreams) == 1)
             loaded = dict(zip(fresh, await asyncio.gather(*map(tools_of, fresh.values())), strict=True))
-            self.tool_loader.check(settings, contracts, fresh, loaded)
+            self.tool_loader.check(settings, contracts, fresh, loaded, policies)
         except BaseException:
             await self.upstream_factory.rollback(pools, fresh.values())
             raise
@@ -175,8 +195,8 @@ class GatewayApp:
         gone = self.upstream_factory.detach(pools, kept)
         if settings.notify != self.settings.notify or settings.public_url != self.settings.public_url:
             await self._replace_notifier(notifier)
-        self._swap(settings, contracts, fresh, loaded)
-        self.config_log.record_settings(settings, "configuration.changed", len(self.tool_loader.catalogue.tools))
+        self._swap(settings, contracts, fresh, loaded, policies)
+        self._record_settings("configuration.changed")
         if self.signing is not None:
             self.signing.follow(log_signer, settings.audit.sign_every, settings.audit.heartbeat)
         for name in fresh:
@@ -186,7 +206,9 @@ class GatewayApp:
         self.upstream_factory.drain((link for name, link in before.items() if name not in kept), gone)
         if before.keys() != kept.keys() or fresh:
             self.sessions.forget_watches(kept.keys())
-            for message in LISTS_CHANGED:
+        decided_anew = _digest_of(old_policies) != _digest_of(policies)
+        if before.keys() != kept.keys() or fresh or decided_anew:
+            for message in [TOOLS_CHANGED, *LISTS_CHANGED] if decided_anew else LISTS_CHANGED:
                 self.notifications.publish(message)
 
     def _swap(
@@ -195,10 +217,11 @@ class GatewayApp:
         contracts: Contracts,
         fresh: dict[str, Link],
         loaded: dict[str, Definitions | str],
+        policies: PolicyEngine | None,
     ) -> None:
         """Switches from the old to the new settings in one step, without awaiting."""
         links = {name: fresh.get(name) or self.links[name] for name in settings.upstreams}
-        self.settings = settings
+        self.settings, self.policies = settings, policies
         self.links.clear()
         self.links.update(links)
         for link in links.values():
@@ -216,6 +239,10 @@ class GatewayApp:
             self._gateway.other, self._gateway.host_policy = self._api(), self.authenticator.host_policy()
             self._gateway.cors = self.authenticator.cors()
         self.tool_loader.publish()
+
+    def _record_settings(self, event: str) -> None:
+        tools = len(self.tool_loader.catalogue.tools)
+        self.config_log.record_settings(self.settings, event, tools, _digest_of(self.policies))
 
     def _make_notifier(self, settings: Settings) -> Notifier:
         try:
@@ -266,12 +293,33 @@ class GatewayApp:
             add_duration=self.tally.add_duration,
         )
 
-    def _api(self) -> ApiApp:
-        authenticator = self.authenticator
+    def _api(self) -> App:
+        """`/api`, built for its first request, and the other paths."""
+        authenticator, ports = self.authenticator, self.ports
         policy, url = authenticator.host_policy(), self.settings.public_url
-        return ApiApp(self.ports, authenticator.authenticate, policy, url, self._other, self.state)
+
+        def build() -> App:
+            from assent.gateway.api.app import ApiApp
+
+            return ApiApp(ports, authenticator.authenticate, policy, url, self._other, self.state)
+
+        return LazyApp("/api", build, self._other)
+
+    def _policy_faults(self) -> list[Fault]:
+        """Why policies do not fit the tools as they are now."""
+        troubles = self.tool_loader.troubles
+        return policy_faults(self.policies, self.catalogue(), self.settings.upstreams, complete=not troubles)
+
+    def _log_policy_faults(self) -> None:
+        """Logs each policy that does not fit the tools that an upstream lists now, once."""
+        faults = {str(fault) for fault in self._policy_faults()}
+        for fault in sorted(faults - self._told_faults):
+            logger.error("a policy does not fit, so tools that it applies to are denied: %s", fault)
+        self._told_faults = faults
 
     def _publish_tools_changed(self) -> None:
+        if self.policies is not None:
+            self._log_policy_faults()
         if self.loaded.is_set():
             self.notifications.publish(TOOLS_CHANGED)
 
@@ -281,32 +329,33 @@ class GatewayApp:
 
     def _make_ports(self) -> Ports:
         settings = self.settings
-        return Ports(
-            catalogue=self.catalogue,
-            store=self.store,
-            upstream=_PER_CALL,
-            authenticate=_return_principal,
-            now=time.time,
-            new_id=new_id,
+        return make_ports(
+            self.store,
+            partial(attrgetter("catalogue"), self.tool_loader),
             work=self.work,
             derive_key=self.keyring.derive,
             keyed_hash=self.keyring.keyed_hash,
-            guards=settings.rules(),
-            mode=settings.mode,
-            policy_digest=settings.policy_digest(),
-            limits=settings.limits,
-            budgets=settings.budgets,
-            most_pending=settings.approvals.most_pending,
-            cooldown=settings.approvals.cooldown,
+            stops=self.stop_switches.current,
             approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
             leads_to=self._real_paths_of,
-            retention=settings.defaults.idempotency.retention,
-            approver_step_up=settings.approver_step_up(),
-            seen=self._count,
+            seen=self.tally.count_call,
             evidence=self.evidence,
             waiting=lambda approval: self.notifier.offer(approval),
-            stops=self.stop_switches.current,
+            connect=self._connection_needed if any(one.auth for one in settings.upstreams.values()) else None,
+            **port_settings(settings, self.policies),
         )
+
+    async def _connection_needed(self, call: Call, scope: str | None = None) -> ConnectionNeeded | None:
+        """What the caller's person must connect first; None if the call can be sent."""
+        name, link = call.tool.upstream, self.links.get(call.tool.upstream)
+        if not isinstance(link, HttpLink):
+            return None
+        missing = scope if scope is not None else await link.missing_connection(call.principal)
+        if missing is None:
+            return None
+        shared = self.settings.upstreams[name].identity == "shared"
+        page = f"{self.settings.public_url.rstrip('/')}/console/connections?upstream={name}"
+        return ConnectionNeeded(name, f"an operator runs `assent login {name}`" if shared else page, missing)
 
     async def _real_paths_of(self, call: Call) -> list[tuple[str, str]]:
         """The real paths of a call's arguments, for a server that a command starts on this machine."""
@@ -318,11 +367,6 @@ class GatewayApp:
                 return await asyncio.to_thread(real_paths, call.stated, Path(upstream.cwd or "."))
         except TimeoutError:
             return [("paths", "not looked up: the disk did not answer in time")]
-
-    def _count(self, tool: str | None, outcome: Outcome | None, would: Sequence[str]) -> None:
-        """Counts a call; a tool that is hidden from some callers is counted without its name."""
-        found = self.tool_loader.catalogue.find(tool) if tool is not None else None
-        self.tally.count_call(tool if found is None or is_public(found) else None, outcome, would)
 
     def is_loaded(self) -> bool:
         return self.loaded.is_set()
@@ -341,6 +385,11 @@ class GatewayApp:
         """Count a person who could not sign in to the console, for the log."""
         self.authenticator.failed_auth.count_failure(code, scope)
 
+    def client_metadata(self) -> dict[str, Any]:
+        """Assent's own client metadata document, for authorization servers of upstreams that read it by its URL."""
+        public = self.public_url().rstrip("/")
+        return {"client_id": f"{public}/.well-known/oauth-client", **client_metadata(f"{public}{CALLBACK_PATH}")}
+
     def resource_metadata(self) -> dict[str, Any] | None:
         """OAuth protected resource metadata (RFC 9728)."""
         return self.authenticator.metadata()
@@ -358,14 +407,12 @@ class GatewayApp:
             return None
         troubles = self.tool_loader.troubles
         upstreams = {name: (name not in troubles, self.upstream_factory.failures(name)) for name in self.links}
-        return render(self.tally, GatewayStatus(len(self._public_tools()), len(self.sessions), upstreams))
+        loop = type(asyncio.get_running_loop()).__module__.partition(".")[0]
+        return render(self.tally, GatewayStatus(len(self._public_tools()), len(self.sessions), upstreams, loop))
 
     def troubles(self) -> dict[str, str]:
         """The current problem of each upstream that has one."""
         return dict(self.tool_loader.troubles)
-
-
-_PER_CALL: Any = None
 
 
 async def open_gateway(settings: Settings) -> GatewayApp:
@@ -381,9 +428,9 @@ async def open_gateway(settings: Settings) -> GatewayApp:
     return gateway_app
 
 
+def _digest_of(policies: PolicyEngine | None) -> str:
+    return "" if policies is None else policies.digest
+
+
 def _identity_of(caller: Principal) -> tuple[object, ...]:
     return caller.identity
-
-
-async def _return_principal(principal: Principal) -> Principal:
-    return principal

@@ -7,10 +7,11 @@ import logging
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assent.config.model import Settings
 from assent.config.pins import load_pins
+from assent.config.policies import policy_faults
 from assent.contract.binding import Binding, Offered, bind
 from assent.contract.files import WrittenContract, contract_paths, load_written
 from assent.contract.profiles import profile as named_profile
@@ -32,6 +33,9 @@ from assent.upstreams.compiled_tools import (
 from assent.upstreams.errors import safe_error_text
 from assent.upstreams.known import known_contracts
 from assent.upstreams.openapi.link import OpenApiLink
+
+if TYPE_CHECKING:
+    from assent.policy.engine import PolicyEngine
 
 logger = logging.getLogger(__name__)
 
@@ -147,8 +151,9 @@ class ToolCatalogueLoader:
         contracts: Contracts,
         fresh: Mapping[str, Link],
         loaded: Mapping[str, Definitions | str],
+        policies: PolicyEngine | None = None,
     ) -> None:
-        """Raises if the tools would conflict under these settings."""
+        """Raises if the tools would conflict under these settings, or if policies do not fit the tools."""
         known = {name: definitions for name, (definitions, _) in self._listed.items()}
         links = {**self._links, **fresh}
         old = self._settings, self._contracts, self._accepted, self._compiled
@@ -164,8 +169,12 @@ class ToolCatalogueLoader:
             tools = [tool for one in compiled_tools for tool in one.tools]
             if settings.names == "safe":
                 safe_names(tool.wire_name for tool in tools)
-            catalogue_of(tools, {})
+            withheld = {name: why for one in compiled_tools for name, why in one.withheld.items()}
+            catalogue = catalogue_of(tools, withheld)
             check_contracts(settings, compiled_tools)
+            complete = served.keys() == settings.upstreams.keys()
+            if faults := policy_faults(policies, catalogue, settings.upstreams, complete=complete):
+                raise SettingsError(faults)
         finally:
             self._settings, self._contracts, self._accepted, self._compiled = old
 
@@ -245,7 +254,7 @@ class ToolCatalogueLoader:
         settings, upstream = self._settings, self._settings.upstreams[name]
         return UpstreamPolicy(
             upstream=name,
-            profile=named_profile(upstream.profile or settings.profile),
+            profile=named_profile(upstream.profile or settings.profile, publishes_contract=settings.publish_contracts),
             prefix=settings.prefix_of(name),
             trust=upstream.trust,
             without_contract=settings.without_contract,

@@ -28,13 +28,14 @@ class ConfigAuditLog:
     def __init__(self, note: Callable[[Entry], None], now: Callable[[], float], digest: Callable[[bytes], str]) -> None:
         self._note, self._now, self._digest = note, now, digest
 
-    def record_settings(self, settings: Settings, event: str, tools: int) -> None:
-        """Records that the gateway uses these settings from now on."""
+    def record_settings(self, settings: Settings, event: str, tools: int, policies: str = "") -> None:
+        """Records that the gateway uses these settings from now on; `policies` is the digest of what they say."""
         whole = settings.model_dump(mode="json")
+        said = {"cedar": policies} if policies else {}
         facts = {
             "event": event,
             "configuration": self._digest(canonical(whole)),
-            "policy": self._digest(canonical({name: whole[name] for name in _POLICY})),
+            "policy": self._digest(canonical({**{name: whole[name] for name in _POLICY}, **said})),
             "count": tools,
         }
         self._write(Entry("configuration", self._now(), facts, {"upstreams": sorted(settings.upstreams)}))

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 
 from assent.core.call import Presence
 from assent.gateway.auth.challenges import Challenge
@@ -36,11 +35,11 @@ from assent.mcp import strict_json
 from assent.mcp.envelope import rebuild
 from assent.mcp.event_log import EventLogs
 from assent.mcp.jsonrpc import RpcError, error_body, malformed_body, result_body
+from assent.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 from assent.mcp.requests import Era, McpRequest, ParsedRequest
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import JsonLimits, Malformed
 from assent.upstreams.errors import UpstreamError
-from assent.upstreams.http.circuit_breaker import current_caller
 from assent.upstreams.http.transport import SessionLost
 from assent.upstreams.tasks import strip_request
 from assent.web.asgi import App, Headers, Receive, Scope, Send
@@ -132,13 +131,12 @@ class McpEndpoint:
         head = read_head(headers)
         if (refusal := self.host_policy.refuse(head.host, head.origin)) is not None:
             return await respond_error(send, *refusal, detail=KNOWN_NAMES)
-        if self.cors.allows(head.origin):
+        if head.origin is not None and self.cors.allows(head.origin):
             if scope["method"] == "OPTIONS":
                 return await self.cors.answer_preflight(headers, send)
             send = self.cors.allow_origin(head.origin, send)
         try:
             caller = await self.authenticate(headers, scope)
-            current_caller.set(self.sessions.owner_of(caller))
             await self._dispatch(HttpExchange(scope, receive, send, caller, head))
         except Challenge as challenge:
             await respond(send, challenge.status, orjson.dumps(challenge.problem), challenge.fields)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from typing import Any
 
 from assent.config.model import Settings
 from assent.core.catalogue import Catalogue
 from assent.core.match import Match
+from assent.core.member_names import fold
 
 
 def idle_rules(settings: Settings, catalogue: Catalogue, troubles: Mapping[str, str]) -> Iterator[str]:
@@ -23,6 +25,41 @@ def idle_rules(settings: Settings, catalogue: Catalogue, troubles: Mapping[str, 
             yield _sentence(where, "upstream", match.upstream, settings.upstreams)
         elif match.tool is not None and not troubles and not _any(names, match.tool):
             yield _sentence(where, "tool", match.tool, names)
+    if not troubles:
+        yield from _without_fields(settings, catalogue)
+
+
+def _without_fields(settings: Settings, catalogue: Catalogue) -> Iterator[str]:
+    """A sentence for each guard whose fields no matched tool has, so that it checks nothing."""
+    for index, guard in enumerate(settings.rules()):
+        fields = guard.fields or guard.usual_fields
+        if not fields or guard.on == "results" or guard.match.inner is not None:
+            continue
+        wanted = {fold(field.rpartition("/")[2]) for field in fields} - {"*"}
+        schemas = [
+            tool.definition.get("inputSchema") for tool in catalogue.tools.values() if guard.match.holds_for(tool)
+        ]
+        known = [_property_names(schema) for schema in schemas]
+        if known and wanted and all(names and wanted.isdisjoint(names) for names in known):
+            meant = (
+                f"Name the fields that it should check under `fields`; {guard.rule} looks for {', '.join(fields[:8])}"
+            )
+            yield f"guards.{index}: no tool that it matches has a field that it checks, so it never applies. {meant}"
+
+
+def _property_names(schema: Any) -> set[str]:
+    """The names of all fields that a schema describes, at any depth; empty for a schema that describes none."""
+    found: set[str] = set()
+    waiting = [schema]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, Mapping):
+            properties = part.get("properties")
+            found |= {fold(name) for name in properties} if isinstance(properties, Mapping) else set()
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+    return found
 
 
 def _matches(settings: Settings) -> Iterator[tuple[str, Match]]:

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 
 from assent.core.outcome import Answer, Outcome
 from assent.core.render import counted
@@ -64,6 +65,7 @@ class GatewayStatus:
     sessions: int
     upstreams: Mapping[str, tuple[bool, int]]
     """Whether each upstream answered last time, and its consecutive failures since it last did."""
+    event_loop: str = "asyncio"
 
 
 def render(tally: CallCounters, status: GatewayStatus) -> bytes:
@@ -73,7 +75,9 @@ def render(tally: CallCounters, status: GatewayStatus) -> bytes:
     calls = {_labels(tool=tool, outcome=outcome): count for (tool, outcome), count in tally.calls.items()}
     would = {_labels(tool=tool, code=code): count for (tool, code), count in tally.would.items()}
     reloads = {_labels(result=result): count for result, count in tally.reloads.items()}
+    running = {_labels(version=version("assent"), event_loop=status.event_loop): 1}
     lines = [
+        *_metric("assent_info", "gauge", "The version, and the event loop that runs it.", running),
         *_metric("assent_calls_total", "counter", "Requests for a tool, by how they ended.", calls),
         *_metric("assent_would_total", "counter", "Calls that enforce mode would have stopped.", would),
         *_metric("assent_reloads_total", "counter", "Changed configurations, used and refused.", reloads),

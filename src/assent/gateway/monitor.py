@@ -55,7 +55,9 @@ class UpstreamMonitor:
 
     def _upstream_subscriptions(self, name: str, link: HttpLink | StdioLink) -> Subscriptions:
         if isinstance(link, HttpLink):
-            return HttpSubscriptions(link.live, lambda message: self._on_notification(name, message))
+            return HttpSubscriptions(
+                link.live, lambda message: self._on_notification(name, message), per_user=link.per_user
+            )
         return StdioSubscriptions(link.upstream, lambda message: self._on_notification(name, message))
 
     async def leave(self, name: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
 from assent.config.model import Settings
+from assent.config.policies import policy_files
 from assent.contract.files import contract_paths
 from assent.errors import AssentError, Fault, SettingsError
 from assent.gateway.app import GatewayApp
@@ -108,6 +109,8 @@ def watched_files(file: Path, settings: Settings) -> list[Path]:
             found += contract_paths([pattern])
         except AssentError:
             continue  # The last matching file was removed; the shorter list shows the change.
+    if settings.policies:
+        found += policy_files(settings)
     if settings.pins is not None:
         found.append(Path(settings.pins))
     return found + [

@@ -1,6 +1,7 @@
 """Reads and validates incoming MCP messages of both protocol eras.
 
-Statuses, codes and their order are those of the official SDK's server; tests compare the two.
+Statuses, codes, messages and their order are those of the official SDK's server; tests compare the two. A well-formed
+request is recognized here. Only for one that is not is the SDK imported, because it costs more than a start.
 """
 
 from dataclasses import dataclass
@@ -8,29 +9,23 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
-from mcp.shared.inbound import (
-    ERROR_CODE_HTTP_STATUS,
-    NAME_BEARING_METHODS,
-    InboundLadderRejection,
-    classify_inbound_request,
-    unsupported_protocol_version_rejection,
-    validate_mcp_param_headers,
-)
-from mcp_types import (
+
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.mirrored_headers import encode_header_value, header_names, mirror_arguments
+from assent.mcp.protocol import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     DEFAULT_NEGOTIATED_VERSION,
+    ERROR_CODE_HTTP_STATUS,
+    HANDSHAKE_PROTOCOL_VERSIONS,
     HEADER_MISMATCH,
     INVALID_PARAMS,
     INVALID_REQUEST,
     LOG_LEVEL_META_KEY,
+    MODERN_PROTOCOL_VERSIONS,
+    NAME_BEARING_METHODS,
     PROTOCOL_VERSION_META_KEY,
 )
-from mcp_types.methods import validate_client_request
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
-
-from assent.mcp.jsonrpc import RpcError
 from assent.mcp.requests import Era, ParsedRequest
 from assent.web.asgi import Headers
 
@@ -151,12 +146,33 @@ def read_modern(message: Any, head: RequestHeaders) -> ParsedRequest | None:
         raise RpcError(INVALID_REQUEST, _NOT_ONE_MESSAGE)
     if head.duplicated is not None:
         raise RpcError(HEADER_MISMATCH, f"{head.duplicated} header appears more than once")
-    route = classify_inbound_request(message, headers=_routing_headers(head))
+    return _classify(message, _routing_headers(head))
+
+
+def read_modern_line(message: dict[str, Any]) -> ParsedRequest:
+    """A request of the modern era on a transport without headers."""
+    params: dict[str, Any] = message.get("params") or {}
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or meta.get(PROTOCOL_VERSION_META_KEY) not in MODERN_PROTOCOL_VERSIONS:
+        return _classify(message, None)
+    capabilities = meta.get(CLIENT_CAPABILITIES_META_KEY)
+    if not isinstance(capabilities, dict):
+        return _classify(message, None)
+    version = meta[PROTOCOL_VERSION_META_KEY]
+    return ParsedRequest(Era.MODERN, version, message["id"], message["method"], params, capabilities)
+
+
+def _classify(message: dict[str, Any], headers: dict[str, str] | None) -> ParsedRequest:
+    """Reads an unusual request as the SDK does, or raises the SDK's rejection."""
+    from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
+
+    route = classify_inbound_request(message, headers=headers)
     if isinstance(route, InboundLadderRejection):
         raise RpcError(route.code, route.message, route.data)
+    can = route.client_capabilities
     return ParsedRequest(
         Era.MODERN, route.protocol_version, message["id"], message["method"], message["params"],
-        route.client_capabilities if isinstance(route.client_capabilities, dict) else None,
+        can if isinstance(can, dict) else None,
     )  # fmt: skip
 
 
@@ -173,14 +189,24 @@ def _matching_request(message: Any, head: RequestHeaders) -> ParsedRequest | Non
     named, capabilities = NAME_BEARING_METHODS.get(method), meta.get(CLIENT_CAPABILITIES_META_KEY)
     if capabilities.__class__ is not dict or request_id.__class__ not in (int, str):
         return None
-    if named is not None and (params.get(named) != head.name or head.name is None or head.name.startswith("=?")):
+    if named is not None and not _is_mirrored(params.get(named), head.name):
         return None
     return ParsedRequest(Era.MODERN, head.version, request_id, method, params, capabilities)
+
+
+def _is_mirrored(value: Any, header: str | None) -> bool:
+    if value == header and header is not None and not header.startswith("=?"):
+        return True
+    return isinstance(value, str) and header == encode_header_value(value)
 
 
 def _check_notification(message: dict[str, Any], head: RequestHeaders) -> None:
     if not _has_envelope(message):
         raise RpcError(INVALID_REQUEST, _NOT_ONE_MESSAGE)
+    if head.version in MODERN_PROTOCOL_VERSIONS:
+        return
+    from mcp.shared.inbound import unsupported_protocol_version_rejection
+
     rejection = unsupported_protocol_version_rejection(head.version or "")
     if rejection is not None:
         raise RpcError(rejection.code, rejection.message, rejection.data)
@@ -230,9 +256,10 @@ def read_handshake(message: dict[str, Any], version: str | None, capabilities: d
     )  # fmt: skip
 
 
-# Parameters of a call are checked without the SDK if its check is certain to pass.
+# Parameters of a call or a list are checked without the SDK if its check is certain to pass.
 
 _PLAIN_CALL = {"name", "arguments", "_meta"}
+_PLAIN_LIST = {"cursor", "_meta"}
 _seen_clients: set[bytes] = set()
 _SEEN_LIMIT = 1024
 
@@ -241,6 +268,11 @@ def check_params(request: ParsedRequest) -> None:
     """Checks the parameters against the schema of the request's protocol revision."""
     if request.method == "tools/call" and _is_plain_call(request):
         return
+    if request.method == "tools/list" and _is_plain_list(request):
+        return
+    from mcp_types.methods import validate_client_request
+    from pydantic import ValidationError
+
     try:
         validate_client_request(request.method, request.version, request.params)
     except ValidationError:
@@ -259,6 +291,15 @@ def _is_plain_call(request: ParsedRequest) -> bool:
         params.keys() <= _PLAIN_CALL
         and params.get("name").__class__ is str
         and params.get("arguments", {}).__class__ is dict
+        and _is_plain_meta(params.get("_meta", {}), request.era)
+    )
+
+
+def _is_plain_list(request: ParsedRequest) -> bool:
+    params = request.params
+    return (
+        params.keys() <= _PLAIN_LIST
+        and params.get("cursor", "").__class__ is str
         and _is_plain_meta(params.get("_meta", {}), request.era)
     )
 
@@ -285,8 +326,13 @@ def check_param_headers(input_schema: Any, arguments: dict[str, Any], mirrors: H
         if key in present:
             raise RpcError(HEADER_MISMATCH, f"{key} header appears more than once")
         present[key] = value.decode("latin-1")
-    if not present and not arguments:
+    names = header_names(input_schema) if present or arguments else {}
+    sent = {name: present.get(f"Mcp-Param-{name}".lower()) for name in names.values()}
+    mirrored = mirror_arguments(names, arguments)
+    if all(value == mirrored.get(f"Mcp-Param-{name}") for name, value in sent.items()):
         return
+    from mcp.shared.inbound import validate_mcp_param_headers
+
     rejection = validate_mcp_param_headers(input_schema, arguments, present)
     if rejection is not None:
         raise RpcError(rejection.code, rejection.message, rejection.data)

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from assent.mcp.channel import CannotAsk, can_answer
+from assent.mcp.channel import CannotAsk
 from assent.mcp.event_log import EventLog
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.session import McpSession
@@ -91,24 +91,14 @@ class ResponseWriter:
                 await self._send({"type": "http.response.body", "body": b""})
 
     async def notify(self, message: dict[str, Any]) -> None:
-        """Sends a JSON-RPC notification before the answer."""
+        """Sends a JSON-RPC message before the answer."""
         await self._event(render(orjson.dumps(message)))
 
     async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Asks the client on the open stream and waits for its posted response (handshake era only)."""
-        session = self._session
-        if session is None or not can_answer(session.capabilities, method):
+        if self._session is None:
             raise CannotAsk(method)
-        question_id, answer = session.question()
-        try:
-            question = {"jsonrpc": "2.0", "id": question_id, "method": method, "params": params}
-            await self._event(render(orjson.dumps(question)))
-            async with asyncio.timeout(self.ask_within):
-                return await answer
-        except TimeoutError:
-            raise CannotAsk(method) from None
-        finally:
-            session.forget(question_id)
+        return await self._session.ask(method, params, self.notify, self.ask_within)
 
     async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
         """Passes an upstream's question to the client and returns the answer under the upstream's id."""

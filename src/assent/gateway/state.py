@@ -19,6 +19,8 @@ from assent.gateway.upstream_factory import UpstreamFactory
 from assent.lint.attacks import attacks_in
 from assent.pipeline.stop_switches import StopSwitches
 from assent.upstreams.http.circuit_breaker import Health
+from assent.upstreams.oauth.owner import CredentialOwner
+from assent.upstreams.oauth.vault import CredentialVault
 
 _HEALTHY = Health("closed", 0, None)
 
@@ -71,6 +73,13 @@ class GatewayState:
     stop_switches: StopSwitches
     recent_calls: RecentCalls
     stored_keys: StoredApiKeys
+    vault: CredentialVault
+    public_scopes: Callable[[], list[str]]
+    """The scopes of the tools that every caller may see."""
+
+    def forget_credential(self, upstream: str, owner: CredentialOwner) -> None:
+        """Use a credential that was changed or removed at the next call."""
+        self.upstream_factory.forget_credential(upstream, owner)
 
     @property
     def settings(self) -> Settings:

@@ -23,6 +23,8 @@ class Status(Protocol):
 
     def resource_metadata(self) -> dict[str, Any] | None: ...
 
+    def client_metadata(self) -> dict[str, Any]: ...
+
     async def metrics(self, headers: Headers, scope: Scope) -> bytes | None: ...
 
 
@@ -49,6 +51,8 @@ class StatusPages:
                 if metadata is None:
                     return await respond_error(send, 404, "Not Found", detail=_NO_ISSUER)
                 await respond(send, 200, orjson.dumps(metadata), [(b"access-control-allow-origin", b"*")])
+            case "/.well-known/oauth-client":
+                await _respond_json(send, 200, self._status.client_metadata())
             case "/metrics":
                 page = await self._status.metrics(scope["headers"], scope)
                 if page is None:

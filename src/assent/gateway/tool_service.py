@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import orjson
-from mcp_types import INVALID_PARAMS, SERVER_INFO_META_KEY
-from opentelemetry.trace import Span
 
 from assent.core.approval import Approval
-from assent.core.call import Action, Call, Request, Resume, UserAnswer
+from assent.core.call import Call, Request, UserAnswer
 from assent.core.catalogue import Catalogue, absent_for
 from assent.core.outcome import INPUT_REQUIRED, Answer, Outcome, Pause, Refusal, error_result, fit_to_listing
 from assent.core.principal import Principal
@@ -23,9 +20,10 @@ from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.auth.challenges import Challenge, challenge
 from assent.gateway.requests import check_param_headers
 from assent.mcp.channel import CannotAsk
-from assent.mcp.confirmation import CONFIRM
+from assent.mcp.confirmation import ConfirmationCodec, Retry, action_of, form_of, shows_forms
 from assent.mcp.idempotency_key import keys_of
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.protocol import INVALID_PARAMS, SERVER_INFO_META_KEY
 from assent.mcp.request_state import RequestStateCodec
 from assent.mcp.requests import Era, McpRequest
 from assent.mcp.tracing import Tracing, describe
@@ -37,12 +35,12 @@ from assent.ports import NotReached, Ports
 from assent.upstreams.base import header_map
 from assent.upstreams.tasks import check_no_task
 
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
 calls_log = logging.getLogger("assent.calls")
 
 MOST_LISTS = 1000
-BESIDE = "dev.assent/inputResponses"
-"""The name under which unrequested input responses are digested, shown, checked and logged."""
-_FORM: dict[str, Any] = {"type": "object", "properties": {}}
 
 
 class UpstreamLink(Protocol):
@@ -95,7 +93,7 @@ class ToolService:
         self,
         ports: Ports,
         links: Mapping[str, UpstreamLink],
-        seal: RequestStateCodec,
+        state: RequestStateCodec,
         *,
         server_info: dict[str, Any],
         metadata_url: str | None = None,
@@ -103,7 +101,7 @@ class ToolService:
         add_duration: Callable[[float], None] = lambda _: None,
     ) -> None:
         self._tracing, self._add_duration = tracing or Tracing(), add_duration
-        self._ports, self._links, self._seal = ports, links, seal
+        self._ports, self._links, self._codec = ports, links, ConfirmationCodec(state)
         self._server_info, self._metadata_url = server_info, metadata_url
         self._lists: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
         self._listed_catalogue: Catalogue | None = None
@@ -126,10 +124,12 @@ class ToolService:
         if mcp_request.session is not None and any(link.streams for link in self._links.values()):
             await mcp_request.reply.open()
         modern = mcp_request.parsed_request.era is Era.MODERN
-        cache_key = (modern, principal.has_agent, principal.mode, principal.scopes)
+        policies = self._ports.policies
+        rights = (principal.has_agent, principal.mode, principal.scopes)
+        cache_key = (modern, *(rights if policies is None else (principal, principal.method)))
         prepared = self._lists.get(cache_key)
         if prepared is None:
-            tools = visible_tools(catalogue, principal, observing=self._ports.mode == "observe")
+            tools = visible_tools(catalogue, principal, policies, observing=self._ports.mode == "observe")
             prepared = self._lists[cache_key] = self._prepare(tools, self.absent(principal), modern)
             while len(self._lists) > MOST_LISTS:
                 self._lists.popitem(last=False)
@@ -158,27 +158,30 @@ class ToolService:
     async def _call(self, mcp_request: McpRequest, span: Span | None) -> bytes:
         """Runs one call through the pipeline and asks the user on the stream if the contract requires it."""
         params, principal = mcp_request.parsed_request.params, _caller(mcp_request)
-        if mcp_request.parsed_request.era is Era.HANDSHAKE:
+        modern = mcp_request.parsed_request.era is Era.MODERN
+        if not modern:
             check_no_task(params)  # The modern era has no such parameter and ignores it.
         self._check_headers(mcp_request, principal)
-        reply, resume, asked, beside = self._unwrap(mcp_request, principal)
+        is_retry = modern and ("requestState" in params or "inputResponses" in params)
+        retry = self._codec.read(params, principal) if is_retry else Retry()
         request = Request(
             tool=params["name"],
             arguments=params.get("arguments"),
-            credentials=principal,
+            principal=principal,
             keys=keys_of(mcp_request.key, params.get("_meta")),
-            reply=reply,
-            resume=resume,
+            reply=retry.answer,
+            resume=retry.resume,
             can_ask=_can_ask(mcp_request),
             presence=mcp_request.presence,
-            beside=beside,
+            beside=retry.beside,
         )
-        ports = self._ports.towards(UpstreamForCall(self._links, self._ports.catalogue(), mcp_request, asked))
+        upstream = UpstreamForCall(self._links, self._ports.catalogue(), mcp_request, dict(retry.forward))
+        ports = self._ports._replace(upstream=upstream)
         outcome = await govern(request, ports)
-        if isinstance(outcome, Pause) and mcp_request.parsed_request.era is Era.HANDSHAKE:
+        if isinstance(outcome, Pause) and not modern:
             outcome = await self._ask_and_retry(request, outcome, ports, mcp_request)
         self._describe(outcome, request.tool, span)
-        return orjson.dumps(self._on_wire(outcome, mcp_request, principal, beside))
+        return orjson.dumps(self._on_wire(outcome, mcp_request, principal, retry.beside))
 
     def _describe(self, outcome: Outcome, name: str, span: Span | None) -> None:
         """Reports the outcome to traces and the debug log; an unknown tool's name is left out, as it is caller text."""
@@ -196,7 +199,7 @@ class ToolService:
         tool = self._ports.catalogue().find(mcp_request.parsed_request.params["name"])
         if tool is None or not (mcp_request.mirrors or header_map(tool)):
             return
-        if absent_for(tool, principal) is None and may_see(principal, tool):
+        if absent_for(tool, principal) is None and may_see(principal, tool, self._ports.policies):
             arguments = mcp_request.parsed_request.params.get("arguments") or {}
             check_param_headers(tool.definition["inputSchema"], arguments, mcp_request.mirrors)
 
@@ -208,69 +211,26 @@ class ToolService:
         async def ask(approval: Approval) -> UserAnswer | None:
             try:
                 answer = await mcp_request.reply.ask(
-                    "elicitation/create", _form(approval, mcp_request.parsed_request.version)
+                    "elicitation/create", form_of(approval, mcp_request.parsed_request.version)
                 )
             except (CannotAsk, RpcError):
                 return None
-            return UserAnswer(approval.id, _action(answer) or "cancel")
+            return UserAnswer(approval.id, action_of(answer) or "cancel")
 
         return await confirm_on_stream(request, outcome, ports, ask)
 
-    def _unwrap(
-        self, mcp_request: McpRequest, principal: Principal
-    ) -> tuple[UserAnswer | None, Resume | None, dict[str, Any], dict[str, Any]]:
-        """Splits a retry into the answer to Assent's question, the claim to resume, what goes to the upstream, and
-        input that counts as arguments.
-
-        The state must be sealed by this gateway. It lists the questions asked: only answers to those belong to the
-        tool. Input responses without state are treated like arguments of the caller.
-        """
-        params = mcp_request.parsed_request.params
-        given, state = params.get("inputResponses"), params.get("requestState")
-        if mcp_request.parsed_request.era is Era.HANDSHAKE:
-            return None, None, {}, {}
-        responses = given if isinstance(given, dict) else {}
-        if state is None:
-            unrequested = {name: value for name, value in responses.items() if name != CONFIRM}
-            return (None, None, *_beside({BESIDE: unrequested} if unrequested else {}))
-        opened = self._seal.open(state, principal, params["name"]) if isinstance(state, str) else None
-        if opened is None:
-            raise RpcError(INVALID_PARAMS, "requestState: it belongs to another call or expired; call again without it")
-        if "approval" in opened:
-            action = _action(responses.get(CONFIRM))
-            return (UserAnswer(opened["approval"], action) if action else None, None, *_beside(opened["beside"]))
-        if opened["claim"] is None and opened["arguments"] != _digest(params.get("arguments")):
-            raise RpcError(INVALID_PARAMS, "requestState: it belongs to other arguments; call again without it")
-        asked: dict[str, Any] = {}
-        if answers := {name: responses[name] for name in opened["asked"] if name in responses}:
-            asked["inputResponses"] = answers
-        if opened["state"] is not None:
-            asked["requestState"] = opened["state"]
-        resume = Resume(opened["claim"], opened["epoch"]) if opened["claim"] is not None else None
-        return None, resume, asked, opened["beside"]
-
     def _on_wire(
-        self, outcome: Outcome, mcp_request: McpRequest, principal: Principal, beside: dict[str, Any]
+        self, outcome: Outcome, mcp_request: McpRequest, principal: Principal, beside: Mapping[str, Any]
     ) -> dict[str, Any]:
-        modern, name = mcp_request.parsed_request.era is Era.MODERN, mcp_request.parsed_request.params["name"]
+        request = mcp_request.parsed_request
+        modern, name = request.era is Era.MODERN, request.params["name"]
         if isinstance(outcome, Pause):
-            ask = {
-                "method": "elicitation/create",
-                "params": _form(outcome.approval, mcp_request.parsed_request.version),
-            }
-            state = self._seal.close({"approval": outcome.approval.id, "beside": beside}, principal, name)
-            return {
-                "resultType": "input_required",
-                "inputRequests": {CONFIRM: ask},
-                "requestState": state,
-            }
+            return self._codec.ask(outcome.approval, request.version, principal, name, beside)
         if isinstance(outcome, Refusal):
             return self._refused(outcome, name, principal, modern)
-        result = outcome.on_wire()
-        if result.get("resultType") == INPUT_REQUIRED:
-            state = self._seal.close({**_question(outcome, mcp_request), "beside": beside}, principal, name)
-            return {**result, "requestState": state}
-        return self._complete(result, name, modern)
+        if outcome.result.get("resultType") == INPUT_REQUIRED:
+            return self._codec.pass_question(outcome, request.params.get("arguments"), principal, name, beside)
+        return self._complete(outcome.on_wire(), name, modern)
 
     def _refused(self, refusal: Refusal, name: str, principal: Principal, modern: bool) -> dict[str, Any]:
         if refusal.code == "discover.unknown_tool":
@@ -289,33 +249,6 @@ class ToolService:
         return _complete(result if tool is None else fit_to_listing(result, tool.definition), modern)
 
 
-def _beside(beside: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The parameters sent to the upstream besides the arguments, and the same as the call states them."""
-    return {"inputResponses": beside[BESIDE]} if BESIDE in beside else {}, beside
-
-
-def _question(answer: Answer, mcp_request: McpRequest) -> dict[str, Any]:
-    """What must be known of a tool's question when its answer arrives. A read has no claim, only its arguments."""
-    resume, questions = answer.resume, answer.result.get("inputRequests")
-    return {
-        "claim": resume.claim if resume is not None else None,
-        "epoch": resume.epoch if resume is not None else 0,
-        "arguments": _digest(mcp_request.parsed_request.params.get("arguments")),
-        "asked": list(questions) if isinstance(questions, Mapping) else [],
-        "state": answer.result.get("requestState"),
-    }
-
-
-def _digest(arguments: Any) -> str:
-    return hashlib.sha256(orjson.dumps(arguments or {}, option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-
-def _action(answer: Any) -> Action | None:
-    """What the person did, from an elicitation result."""
-    action = answer.get("action") if isinstance(answer, Mapping) else None
-    return cast("Action", action) if action in ("accept", "decline", "cancel") else None
-
-
 def _complete(result: dict[str, Any], modern: bool) -> dict[str, Any]:
     """The result in the caller's era, without members of the other era."""
     if modern:
@@ -331,12 +264,7 @@ def _caller(mcp_request: McpRequest) -> Principal:
 
 def _can_ask(mcp_request: McpRequest) -> bool:
     """Whether the client can show a form and return the answer."""
-    elicitation = (mcp_request.parsed_request.capabilities or {}).get("elicitation")
-    if not isinstance(elicitation, Mapping) or ("url" in elicitation and "form" not in elicitation):
+    request = mcp_request.parsed_request
+    if not request.capabilities or not shows_forms(request.capabilities):
         return False
-    return mcp_request.parsed_request.era is Era.MODERN or mcp_request.session is not None
-
-
-def _form(approval: Approval, version: str) -> dict[str, Any]:
-    form: dict[str, Any] = {"message": approval.text, "requestedSchema": _FORM}
-    return {"mode": "form", **form} if version >= "2025-11-25" else form
+    return request.era is Era.MODERN or mcp_request.session is not None

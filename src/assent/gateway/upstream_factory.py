@@ -7,9 +7,7 @@ import secrets as random
 import time
 from collections.abc import Collection, Coroutine, Iterable, Mapping
 from importlib.metadata import version
-from typing import Any
-
-from mcp.client.stdio import get_default_environment
+from typing import TYPE_CHECKING, Any
 
 from assent.config.model import UpstreamSettings
 from assent.errors import Fault, SettingsError
@@ -19,12 +17,17 @@ from assent.upstreams.http.fetch import fetch_text
 from assent.upstreams.http.link import HttpLink
 from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.http.server import HttpUpstream
-from assent.upstreams.openapi.http import SendHttp
+from assent.upstreams.oauth.credentials import Credentials
+from assent.upstreams.oauth.owner import CredentialOwner
+from assent.upstreams.oauth.vault import CredentialVault
 from assent.upstreams.openapi.link import OpenApiLink
-from assent.upstreams.openapi.pooled_http import send_over
 from assent.upstreams.stdio.link import StdioLink
-from assent.upstreams.stdio.process import LaunchSpec
+from assent.upstreams.stdio.process import LaunchSpec, inherited_environment
 from assent.upstreams.stdio.server import StdioUpstream
+
+if TYPE_CHECKING:
+    from assent.upstreams.oauth.tokens import TokenSource
+    from assent.upstreams.openapi.http import SendHttp
 
 Link = HttpLink | OpenApiLink | StdioLink
 
@@ -35,7 +38,9 @@ _RETIRE = 300.0
 class UpstreamFactory:
     """Creates links and their connection pools, and closes them when the gateway stops or an upstream is removed."""
 
-    def __init__(self) -> None:
+    def __init__(self, vault: CredentialVault | None = None) -> None:
+        self._vault = vault
+        self._tokens: dict[str, TokenSource] = {}
         self.pools: list[Pool] = []
         self.retiring: set[asyncio.Future[None]] = set()
 
@@ -45,11 +50,15 @@ class UpstreamFactory:
         if upstream.command is not None:
             return self._stdio_link(name, upstream, upstream.command)
         assert upstream.url is not None
-        live = self._server(name, upstream.url, upstream.headers, upstream.timeout)
+        live = self._server(name, upstream, upstream.url, upstream.headers)
         test = None
         if upstream.test is not None:
-            test = self._server(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
-        return HttpLink(name, live, test, relayed=relayed)
+            test = self._server(f"{name} (test)", upstream, upstream.test.url, upstream.test.headers)
+        # A relay passes requests on as they are; a credential belongs to one caller's request.
+        relayable = upstream.auth is None
+        return HttpLink(
+            name, live, test, relayed=relayed, relayable=relayable, per_user=upstream.identity == "per_user"
+        )
 
     def pools_of(self, name: str) -> list[Pool]:
         return [pool for pool in self.pools if pool.name == name]
@@ -97,7 +106,7 @@ class UpstreamFactory:
 
     def _stdio_link(self, name: str, upstream: UpstreamSettings, command: tuple[str, ...]) -> StdioLink:
         # The gateway's environment holds the credentials of every upstream, so each process gets only its own.
-        launch = LaunchSpec(name, command, get_default_environment() | upstream.env, upstream.cwd)
+        launch = LaunchSpec(name, command, inherited_environment() | upstream.env, upstream.cwd)
         server = StdioUpstream(
             launch,
             {"name": "assent", "version": version("assent")},
@@ -119,14 +128,35 @@ class UpstreamFactory:
         target, circuit_breaker = _target(name, base, headers), CircuitBreaker(name, time.monotonic)
         pool = Pool(name, target, Limits(silence=float(timeout)), circuit_breaker)
         self.pools.append(pool)
+        from assent.upstreams.openapi.pooled_http import send_over
+
         return base, send_over(pool)
 
-    def _server(self, name: str, url: str, headers: Mapping[str, str], timeout: int) -> HttpUpstream:
+    def _server(self, name: str, upstream: UpstreamSettings, url: str, headers: Mapping[str, str]) -> HttpUpstream:
         target, circuit_breaker = _target(name, url, headers), CircuitBreaker(name, time.monotonic)
-        calls = Pool(name, target, Limits(silence=float(timeout)), circuit_breaker)
+        calls = Pool(name, target, Limits(silence=float(upstream.timeout)), circuit_breaker)
         streams = Pool(name, target, _STREAMS, circuit_breaker)
         self.pools += [calls, streams]
-        return HttpUpstream(calls, {"name": "assent", "version": version("assent")}, streams)
+        client_info = {"name": "assent", "version": version("assent")}
+        return HttpUpstream(calls, client_info, streams, credentials=self._credentials(name, upstream))
+
+    def _credentials(self, name: str, upstream: UpstreamSettings) -> Credentials | None:
+        if upstream.auth is None:
+            return None
+        from assent.upstreams.oauth.sources import KeyCredentials, OAuthCredentials
+        from assent.upstreams.oauth.tokens import TokenSource
+
+        if self._vault is None:
+            raise SettingsError(Fault("it needs a sign-in, which this command cannot use", "", f"upstreams.{name}"))
+        if upstream.auth == "key":
+            return KeyCredentials(name, self._vault, upstream.key_header, upstream.key_prefix)
+        tokens = self._tokens[name] = TokenSource(name, self._vault, time.time)
+        return OAuthCredentials(tokens)
+
+    def forget_credential(self, upstream: str, owner: CredentialOwner) -> None:
+        """Read a credential anew at the next call, because it was changed or removed."""
+        if (tokens := self._tokens.get(upstream)) is not None:
+            tokens.forget(owner)
 
 
 async def _close(link: Link) -> None:

@@ -11,8 +11,11 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Annotated
 from urllib.parse import unquote
+
+from pydantic import AfterValidator, Field
 
 UNCLEAR = ""
 """The host of a link or address that programs read differently."""
@@ -42,6 +45,14 @@ _QUOTE = re.compile(r"[\"'`]")
 def as_configured(domain: str) -> str:
     """A configured domain in the form in which hosts are compared."""
     return unicodedata.normalize("NFKC", domain).strip().rstrip(".").lower()
+
+
+Domain = Annotated[str, Field(min_length=1, pattern=r"^[^\s@/:]+$"), AfterValidator(as_configured)]
+
+
+def in_domains(host: str, domains: Iterable[str]) -> bool:
+    """Whether a host is one of the domains or below one."""
+    return any(host == domain or host.endswith("." + domain) for domain in domains)
 
 
 def hosts_in(text: str) -> list[str]:

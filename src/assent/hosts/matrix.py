@@ -8,10 +8,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import yaml
-
 from assent.contract.profiles import profile
 from assent.contract.wire import read_claims
+from assent.contract.yaml_document import YamlDocument
 from assent.lint import Finding, Target, lint
 from assent.lint.target import LintedTool
 
@@ -74,7 +73,7 @@ class Row:
 
 @cache
 def _data() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(resources.files(__package__).joinpath("hosts.yaml").read_text("utf-8"))
+    loaded: dict[str, Any] = YamlDocument(resources.files(__package__).joinpath("hosts.yaml").read_text("utf-8")).value
     return loaded
 
 

@@ -1,9 +1,16 @@
 """Inference of the effect of tools that declare no contract."""
 
-from assent.infer.classifier import classify
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from assent.infer.inference import FlowLabels as Labels
 from assent.infer.inference import Inference
-from assent.infer.json_lines import classify_line, classify_lines, is_document, read_definitions
+
+if TYPE_CHECKING:
+    from assent.infer.json_lines import classify_line, classify_lines, is_document, read_definitions
 
 __all__ = [
     "Inference",
@@ -14,3 +21,19 @@ __all__ = [
     "is_document",
     "read_definitions",
 ]
+
+
+def classify(definition: Mapping[str, Any], *, trust_annotations: bool = False) -> Inference:
+    """Infer the effect of a tool from its definition; declared annotations count only when trusted.
+
+    The rules and the word model are loaded with the first call.
+    """
+    from assent.infer.classifier import classify as infer
+
+    return infer(definition, trust_annotations=trust_annotations)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'assent.infer' has no attribute {name!r}")
+    return getattr(import_module("assent.infer.json_lines"), name)

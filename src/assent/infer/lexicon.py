@@ -6,7 +6,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Final
 
-from assent.infer.features.words import plain_forms
+from assent.infer.features.words import plain_forms, word_set
 
 Table = Mapping[str, frozenset[str]]
 
@@ -34,9 +34,10 @@ def _with_prefixes(verbs: Mapping[str, str]) -> Mapping[str, str]:
 
 _LEXICON: Final = _load()
 VERBS: Final = _with_prefixes({verb: kind for kind, verbs in _LEXICON["verbs"].items() for verb in verbs})
-DEEDS: Final = _LEXICON["deeds"]
+# Named groups of verbs and nouns, which rules refer to.
+VERB_GROUPS: Final = _LEXICON["verb_groups"]
 # Per verb: the class that it has next to certain words, and these words.
-OTHERWISE: Final = {key.split()[0]: (key.split()[1], words) for key, words in _LEXICON["otherwise"].items()}
+OTHER_CLASS: Final = {key.split()[0]: (key.split()[1], words) for key, words in _LEXICON["other_class"].items()}
 # Per ambiguous word: the words after which both form one noun, such as `pull request`.
 COMPOUNDS: Final = _LEXICON["compounds"]
 # Agent nouns and their verb, such as `reader` and `read`.
@@ -52,15 +53,18 @@ DETERMINER: Final = _LEXICON["grammar"]["determiner"]
 CONJUNCTION: Final = _LEXICON["grammar"]["conjunction"]
 PREPOSITION: Final = _LEXICON["grammar"]["preposition"]
 # The most frequent words of English, and of other languages.
-HERE: Final = _LEXICON["grammar"]["here"]
-ELSEWHERE: Final = _LEXICON["grammar"]["elsewhere"]
+ENGLISH: Final = _LEXICON["grammar"]["english"]
+OTHER_LANGUAGES: Final = _LEXICON["grammar"]["other_languages"]
 
 # Groups of verb classes.
 READING: Final = frozenset({"read", "look"})
-ACTING: Final = frozenset({"add", "change", "destroy", "send", "share", "spend", "drive"})
+ACTING: Final = word_set("add change destroy send share spend drive")
 MIXED: Final = ACTING | {"manage", "run"}
 # Classes that say little about the action, so that the description decides.
-VAGUE: Final = frozenset({"none", "noun", "manage", "run", "look", "read", "session"})
+VAGUE: Final = word_set("none noun manage run look read session")
+# Classes whose effect cannot be taken back.
+GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
+VERB_CLASSES: Final[Table] = {"reading": READING, "acting": ACTING, "mixed": MIXED, "vague": VAGUE, "grave": GRAVE}
 
 
 @lru_cache(maxsize=65536)

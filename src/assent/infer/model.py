@@ -10,7 +10,7 @@ from itertools import chain, islice, pairwise
 from typing import Any, Final, NamedTuple
 
 from assent.infer.features.tool import ToolFeatures
-from assent.infer.lexicon import ELSEWHERE, HERE
+from assent.infer.lexicon import ENGLISH, OTHER_LANGUAGES
 
 _BODY: Final = 2500
 _LINES: Final = 20
@@ -100,7 +100,7 @@ def _word_contributions(traits: Traits, scales: Weights, places: tuple[str, ...]
 def is_foreign(text: str) -> bool:
     """Whether the text is in a language that the model was not trained on."""
     words = frozenset(_WORD.findall(text[:_BODY].lower()))
-    return len(words & ELSEWHERE) > len(words & HERE) or not words
+    return len(words & OTHER_LANGUAGES) > len(words & ENGLISH) or not words
 
 
 def is_disguised(text: str) -> bool:
@@ -111,7 +111,7 @@ def is_disguised(text: str) -> bool:
 def list_traits(tool: ToolFeatures, stem: Callable[[str], Any] | None = None) -> Traits:
     """Return every word by the place where it occurs; `stem` may return nothing for a word."""
     stem = stem or _stem
-    lines = _list_lines(tool.text[:_BODY].lower())
+    lines = _list_lines(tool.description[:_BODY].lower())
     opening = lines[0][:_OPENING] if lines else []
     name = tool.name.words
     return {
@@ -123,8 +123,8 @@ def list_traits(tool: ToolFeatures, stem: Callable[[str], Any] | None = None) ->
         "opening": dict.fromkeys(map(stem, opening)),
         "phrase": dict.fromkeys(pairwise(opening)),
         "text": dict.fromkeys(map(stem, chain.from_iterable(lines))),
-        "input": dict.fromkeys(filter(None, "_".join(sorted(tool.inputs.names)).split("_"))),
-        "choice": dict.fromkeys(choice.verb for choice in tool.inputs.choices),
+        "input": dict.fromkeys(filter(None, "_".join(sorted(tool.params)).split("_"))),
+        "choice": dict.fromkeys(choice.verb for choice in tool.parameters.choices),
     }
 
 

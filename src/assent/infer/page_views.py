@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from assent.infer.features.tool import gather
-from assent.infer.lexicon import NOUNS
+from assent.infer.rules.condition import any_of, when
 
-_TURNING: Final = frozenset({"browse", "go", "goto", "navigate", "scroll", "visit"})
-_SHOWN: Final = NOUNS["web"] | {"back", "forward", "page", "pages", "tab"}
+_IS_VIEW: Final = any_of(
+    when(traits="view"), when(verb="browse go goto navigate scroll visit", around="@web back forward page pages tab")
+)
 
 
 def is_view(definition: Mapping[str, Any]) -> bool:
     """Whether a definition is a search or a page view."""
-    tool = gather(definition)
-    turns = tool.name.verb in _TURNING and not (tool.words | tool.prose.opening).isdisjoint(_SHOWN)
-    return tool.is_view or turns
+    return bool(_IS_VIEW(gather(definition)))

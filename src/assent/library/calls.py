@@ -8,61 +8,103 @@ from typing import Any, cast
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from assent.core.call import Request
+from assent.core.approval import Approval
+from assent.core.call import Request, UserAnswer
 from assent.core.catalogue import Catalogue
-from assent.core.outcome import INPUT_REQUIRED, Outcome, Pause, Refusal, error_result, fit_to_listing
-from assent.mcp import confirmation
+from assent.core.outcome import Answer, Outcome, Refusal, error_result, fit_to_listing
+from assent.core.principal import Principal
+from assent.mcp.confirmation import ConfirmationCodec, Retry, form_of, shows_forms
 from assent.mcp.idempotency_key import header_of, keys_of
+from assent.mcp.jsonrpc import RpcError
 from assent.pipeline.ask import confirm_on_stream
 from assent.pipeline.govern import govern
 from assent.ports import Ports
 
+LONGEST_WAIT = 300.0
 _PROTOCOL_CODE = -31_000
 """Base of JSON-RPC error codes: the code is this number minus the status, outside the protocol's reserved range."""
 
 
 def request_of(
-    params: types.CallToolRequestParams, ctx: ServerRequestContext[Any, Any] | None, meta: Mapping[str, Any] | None
+    params: types.CallToolRequestParams,
+    principal: Principal,
+    retry: Retry,
+    ctx: ServerRequestContext[Any, Any] | None,
+    meta: Mapping[str, Any] | None,
 ) -> Request:
-    """Return the request; without a context it has no principal. Our part of the retry state is removed from the
-    parameters.
-    """
-    reply, resume = confirmation.unwrap(params)
+    """Return the request as the pipeline takes it."""
     return Request(
         tool=params.name,
         arguments=params.arguments,
-        credentials=ctx,
+        principal=principal,
         keys=keys_of(header_of(getattr(ctx and ctx.request, "headers", None)), meta),
-        reply=reply,
-        resume=resume,
-        can_ask=ctx is not None and confirmation.can_ask(ctx),
+        reply=retry.answer,
+        resume=retry.resume,
+        can_ask=ctx is not None and can_ask(ctx),
+        beside=retry.beside,
     )
+
+
+def read_retry(params: types.CallToolRequestParams, principal: Principal, codec: ConfirmationCodec) -> Retry:
+    """Take Assent's own state and answers out of the parameters, so that the function sees only its own."""
+    sent = {"name": params.name, "arguments": params.arguments, "requestState": params.request_state}
+    responses = {name: raw_of(one) for name, one in (params.input_responses or {}).items()}
+    try:
+        retry = codec.read({**sent, "inputResponses": responses}, principal)
+    except RpcError as error:
+        raise MCPError(error.code, error.message) from None
+    kept = retry.forward.get("inputResponses", {})
+    params.input_responses = {k: v for k, v in (params.input_responses or {}).items() if k in kept} or None
+    params.request_state = retry.forward.get("requestState")
+    return retry
+
+
+def can_ask(ctx: ServerRequestContext[Any, Any]) -> bool:
+    """Whether the client can show a form to a person and return the answer."""
+    capabilities = ctx.session.client_capabilities
+    if capabilities is None or not shows_forms(capabilities.model_dump(by_alias=True, exclude_none=True)):
+        return False
+    return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS or ctx.session.can_send_request
 
 
 async def govern_in_band(request: Request, ports: Ports, ctx: ServerRequestContext[Any, Any] | None) -> Outcome:
     """Run one call through the pipeline, and ask on the stream if the protocol era does so."""
     outcome = await govern(request, ports)
-    if ctx is None or confirmation.is_modern(ctx.protocol_version):
+    if ctx is None or ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return outcome
-    return await confirm_on_stream(request, outcome, ports, lambda approval: confirmation.on_stream(approval, ctx))
+    return await confirm_on_stream(request, outcome, ports, lambda approval: _ask_on_stream(approval, ctx))
 
 
-def on_wire(outcome: Outcome, name: str, catalogue: Catalogue) -> types.CallToolResult | types.InputRequiredResult:
-    """Return the outcome as an SDK result; raise MCPError if it is not a result."""
-    if isinstance(outcome, Pause):
-        return confirmation.as_result(outcome.approval)
+async def _ask_on_stream(approval: Approval, ctx: ServerRequestContext[Any, Any]) -> UserAnswer | None:
+    """Ask on the open stream and return the answer, or None if the client could not be asked."""
+    form = types.ElicitRequestFormParams.model_validate(form_of(approval, ctx.protocol_version))
+    try:
+        answer = await ctx.session.send_request(
+            types.ElicitRequest(params=form),
+            types.ElicitResult,
+            request_read_timeout_seconds=LONGEST_WAIT,
+            metadata=ServerMessageMetadata(related_request_id=ctx.request_id),
+        )
+    except (MCPError, ValueError):
+        return None
+    return UserAnswer(approval.id, answer.action)
+
+
+def refused_result(refusal: Refusal, name: str, catalogue: Catalogue) -> types.CallToolResult:
+    """Return a refusal as an SDK result; raise MCPError if the protocol has an error for it."""
+    if refusal.code.startswith(("discover.", "authenticate.")):
+        raise protocol_error(refusal)
     tool = catalogue.find(name)
-    definition = {} if tool is None else tool.definition
-    if isinstance(outcome, Refusal):
-        if outcome.code.startswith(("discover.", "authenticate.")):
-            raise protocol_error(outcome)
-        problem = outcome.problem(failure=tool is not None and tool.failure_names)
-        return result_of(fit_to_listing(error_result(problem), definition))
-    if outcome.result.get("resultType") == INPUT_REQUIRED:
-        asked = types.InputRequiredResult.model_validate(outcome.result)
-        return asked.model_copy(update={"request_state": confirmation.wrap_state(outcome.resume, asked.request_state)})
-    return result_of(fit_to_listing(outcome.on_wire(), definition))
+    problem = refusal.problem(failure=tool is not None and tool.failure_names)
+    return result_of(fit_to_listing(error_result(problem), {} if tool is None else tool.definition))
+
+
+def answered_result(answer: Answer, name: str, catalogue: Catalogue) -> types.CallToolResult:
+    tool = catalogue.find(name)
+    return result_of(fit_to_listing(answer.on_wire(), {} if tool is None else tool.definition))
 
 
 def protocol_error(refusal: Refusal) -> MCPError:

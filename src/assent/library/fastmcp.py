@@ -28,26 +28,31 @@ from fastmcp.tools.base import InputRequiredToolResult, ToolResult
 from fastmcp.tools.base import Tool as AnyTool
 from fastmcp.tools.function_tool import FunctionTool
 from fastmcp.utilities.async_utils import is_coroutine_function
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError as PydanticError
 
 from assent.contract.model import Contract
 from assent.core.call import Call
-from assent.core.catalogue import Catalogue
 from assent.core.outcome import Refusal
 from assent.core.tool import Tool
-from assent.core.tool_mentions import Mentions, absent_mentions
-from assent.library.calls import govern_in_band, on_wire, protocol_error, raw_of, request_of
+from assent.core.tool_mentions import Mentions
+from assent.library.calls import protocol_error, raw_of
 from assent.library.function_outcome import FunctionOutcome, watched, watching
+from assent.library.integration import (
+    IDENTIFIER,
+    FindPrincipal,
+    SdkContext,
+    ServerIntegration,
+    forward_key,
+    put_definition,
+)
+from assent.library.other_requests import govern_others
 from assent.library.registry import Compile, ToolRegistry
-from assent.library.sdk import IDENTIFIER
-from assent.pipeline.discover import visible_tools
+from assent.mcp.confirmation import ConfirmationCodec
 from assent.ports import NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
 
 logger = logging.getLogger(__name__)
 _MOUNTED = "Apply Assent to that server, or put the gateway in front"
-SdkContext = ServerRequestContext[Any, Any]
 Continue = Callable[[], Awaitable[Any]]
 _governing: ContextVar[SdkContext | None] = ContextVar("assent_fastmcp_governing", default=None)
 
@@ -66,45 +71,33 @@ class GovernedCalls(ServerExtension):
         return await self.edge.call(params, _sdk_context(context), call_next)
 
 
-class FastMCPIntegration:
+class FastMCPIntegration(ServerIntegration[FastMCP[Any], FunctionTool]):
     """One governed FastMCP server."""
 
-    def __init__(self, ports: Ports, compile_tools: Compile) -> None:
-        self._ports = ports
-        self._server: FastMCP[Any] | None = None
-        self._adopted: ToolRegistry[FunctionTool] = ToolRegistry(compile_tools, stamp)
+    def __init__(
+        self, ports: Ports, find_principal: FindPrincipal, codec: ConfirmationCodec, compile_tools: Compile
+    ) -> None:
+        super().__init__(ports, find_principal, codec, compile_tools, stamp)
         self._told: set[str] = set()
-
-    def catalogue(self) -> Catalogue:
-        return self._adopted.catalogue
 
     def apply(self, server: FastMCP[Any]) -> None:
         """Derive every definition from its contract, govern every call, and filter the list per caller."""
-        if self._server is server:
-            return self._adopted.adopt()
-        if self._server is not None:
-            raise ValueError("One Assent governs one server; make another Assent for this one.")
-        if IDENTIFIER in server._extensions:
+        if self._server is None and IDENTIFIER in server._extensions:
             raise ValueError("Another Assent governs this server already.")
-        self._adopted.bind(server.name, partial(own_functions, server))
-        self._server = server
+        if not self._bind(server, server.name, partial(own_functions, server)):
+            return
         server.add_extension(GovernedCalls(self))
         server.add_middleware(_Filter(self))
         lowlevel = server._mcp_server
+        lowlevel.middleware.append(govern_others(self._ports, self._find_principal, server.name))
         lowlevel.get_tool_input_schema = self._adopted.public_schema
         hint = lowlevel.cache_hints.get("tools/list")
         if hint is not None:  # a list for one caller must not be cached for another
             lowlevel.cache_hints["tools/list"] = replace(hint, scope="private")
 
     async def visible(self, ctx: SdkContext, call_next: Callable[[], Awaitable[Sequence[AnyTool]]]) -> list[AnyTool]:
-        self._adopted.adopt_new()
-        try:
-            principal = await self._ports.authenticate(ctx)
-        except Refusal as refusal:
-            raise protocol_error(refusal) from None
-        observing = self._ports.mode == "observe"
-        names = {tool.name for tool in visible_tools(self.catalogue(), principal, observing=observing)}
-        found, absent = await call_next(), absent_mentions(self.catalogue(), principal)
+        names, absent = await self._visible_to(ctx)
+        found = await call_next()
         self._log_foreign_tools(tool.name for tool in found)
         return [_without_mentions(tool, absent) for tool in found if tool.name in names]
 
@@ -127,9 +120,8 @@ class FastMCPIntegration:
             logger.error("the call is refused because the server caches responses: remove ResponseCachingMiddleware")
             raise protocol_error(Refusal("execute.unavailable")) from None
         self._adopted.adopt_new()
-        request = request_of(params, ctx, _meta_of(ctx))
-        ports = self._ports.towards(FastMCPFunctions(self._server, self._adopted, params, ctx, call_next))
-        result = on_wire(await govern_in_band(request, ports, ctx), params.name, self.catalogue())
+        functions = FastMCPFunctions(self._server, self._adopted, params, ctx, call_next)
+        result = await self._govern(params, ctx, _meta_of(ctx), functions)
         if isinstance(result, types.InputRequiredResult):
             return InputRequiredToolResult(result)
         return ToolResult.from_mcp_result(result)
@@ -165,11 +157,9 @@ class FastMCPFunctions:
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
         function = await self._find(call.tool.name)
-        idempotency = call.tool.contract.idempotency
-        if key is not None and idempotency.forward == "argument" and idempotency.argument:
-            self._params.arguments = {**call.arguments, idempotency.argument: key}
+        forward_key(self._params, call, key)
         self._params.arguments = _accepted_arguments(function, self._params.arguments or {}, call.tool.contract)
-        with watching() as outcome, self._context_for_function():
+        with watching(call.principal.mode) as outcome, self._context_for_function():
             try:
                 return _wire_form(await self._next())
             except Exception as error:
@@ -217,14 +207,7 @@ def own_functions(server: FastMCP[Any]) -> list[FunctionTool]:
 
 def stamp(tool: FunctionTool, compiled: Tool) -> None:
     """Put the contract's derived fields on FastMCP's tool, and observe its function."""
-    said = compiled.definition
-    tool.title = cast("str | None", said.get("title"))
-    tool.description = cast("str | None", said.get("description", tool.description))
-    tool.annotations = types.ToolAnnotations.model_validate(said["annotations"])
-    tool.meta = cast("dict[str, Any]", said["_meta"])
-    tool.parameters = cast("dict[str, Any]", said["inputSchema"])
-    if tool.output_schema is not None:
-        tool.output_schema = cast("dict[str, Any] | None", said.get("outputSchema"))
+    put_definition(tool, compiled)
     tool.fn = watched(tool.fn, is_coroutine_function(tool.fn), failure=ToolError)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from mcp.server.mcpserver.exceptions import ToolError
 
+from assent.core.principal import Mode
 from assent.ports import ToolFailed
 
 
@@ -23,18 +24,33 @@ class FunctionOutcome:
     returned: Any = None
 
 
+_WATCHED = "__assent_watched__"
 _ran: ContextVar[FunctionOutcome | None] = ContextVar("assent_ran", default=None)
 
 
+_mode: ContextVar[Mode] = ContextVar("assent_mode", default="live")
+
+
+def current_mode() -> Mode:
+    """The mode of the caller for whom a tool's function runs now: `live` or `test`."""
+    return _mode.get()
+
+
 @contextmanager
-def watching() -> Iterator[FunctionOutcome]:
-    """Observe the one function that runs in this block."""
+def watching(mode: Mode = "live") -> Iterator[FunctionOutcome]:
+    """Observe the one function that runs in this block, for a caller in this mode."""
     ran = FunctionOutcome()
-    token = _ran.set(ran)
+    token, mode_token = _ran.set(ran), _mode.set(mode)
     try:
         yield ran
     finally:
         _ran.reset(token)
+        _mode.reset(mode_token)
+
+
+def is_watched(function: Callable[..., Any]) -> bool:
+    """Whether `watched` made this function, so that its tool has the fields of a contract."""
+    return getattr(function, _WATCHED, False) is True
 
 
 def watched(function: Callable[..., Any], is_async: bool, failure: type[Exception] = ToolError) -> Callable[..., Any]:
@@ -50,6 +66,7 @@ def watched(function: Callable[..., Any], is_async: bool, failure: type[Exceptio
                 ran.returned = await function(*args, **kwargs)
             return ran.returned
 
+        setattr(observed, _WATCHED, True)
         return observed
 
     @functools.wraps(function)
@@ -58,6 +75,7 @@ def watched(function: Callable[..., Any], is_async: bool, failure: type[Exceptio
             ran.returned = function(*args, **kwargs)
         return ran.returned
 
+    setattr(observed_sync, _WATCHED, True)
     return observed_sync
 
 

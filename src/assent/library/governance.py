@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 import time
 from abc import ABC, abstractmethod
@@ -17,28 +16,38 @@ from mcp.server.auth.provider import AccessToken, principal_components
 from mcp.server.context import ServerRequestContext
 from mcp.server.extension import Extension
 from mcp.server.mcpserver import MCPServer
+from pydantic import BaseModel, ValidationError
 
 from assent.config.keyring import Keyring
+from assent.config.policies import load_engine, policy_faults
 from assent.contract.decorator import contract_of
-from assent.contract.files import contract_paths, load_contracts
+from assent.contract.files import contract_paths, load_written
 from assent.contract.model import Contract
+from assent.contract.name_patterns import ContractLookup
 from assent.contract.profiles import profile as named_profile
-from assent.contract.wire import CONTRACT_KEY, dropped_hints
+from assent.contract.wire import dropped_hints
 from assent.core.catalogue import Catalogue, catalogue_of
+from assent.core.default_step_up import DefaultStepUp
+from assent.core.identity_claims import further_claims, group_names
 from assent.core.outcome import Refusal
-from assent.core.principal import Principal
-from assent.core.quotas import RateLimit, SpendBudget
+from assent.core.principal import Principal, mode_of
+from assent.core.quotas import RateLimit, SpendBudget, budgets_never_spent
 from assent.core.tool import Tool, compile_tool
-from assent.errors import ContractError, Fault
+from assent.errors import ContractError, Fault, SettingsError
+from assent.guards import GuardRule, build_guard
+from assent.library.function_outcome import is_watched
 from assent.library.registry import Registered
-from assent.library.sdk import AssentExtension, SdkIntegration, ServerFunctions
+from assent.library.sdk import AssentExtension, SdkIntegration
+from assent.mcp.confirmation import ConfirmationCodec
+from assent.mcp.request_state import RequestStateCodec
 from assent.pipeline.effects import EffectRunner
-from assent.pipeline.stop_switches import StopSwitches
-from assent.ports import Guard, Ports, Store, approvals_command, no_command
+from assent.pipeline.ports_factory import make_ports
+from assent.ports import Ports, Store, approvals_command, no_command
 from assent.stores.ids import new_id
 from assent.stores.memory import MemoryStore
 from assent.stores.open import open_lazily
 from assent.upstreams.compiled_tools import NO_CONTRACT, UpstreamPolicy, compile_tools
+from assent.web.http import is_loopback
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +57,7 @@ _HOW_TO_DECLARE = (
     "Put @contract(side_effect=...) on the function or write it into a contract file; "
     "or choose Assent(without_contract='infer') or 'withhold'"
 )
-LOCAL = Principal("stdio", "agent", scopes=frozenset({"*"}))
+LOCAL = Principal("stdio", "agent", scopes=frozenset({"*"}), method="stdio")
 
 
 class _Edge(Protocol):
@@ -56,6 +65,7 @@ class _Edge(Protocol):
 
 
 E = TypeVar("E", bound=_Edge)
+Q = TypeVar("Q", bound=BaseModel)
 
 
 class Governance(ABC, Generic[E]):
@@ -66,7 +76,12 @@ class Governance(ABC, Generic[E]):
     principal of
     the process that started the server. `anonymous` is the principal of an unauthenticated HTTP caller, accepted only
     from a
-    loopback address and never by default. `principal` is a function that decides who calls.
+    loopback address and never by default. `guards`, `limits` and `budgets` are written as in `assent.yaml`
+    (`{"rule": ..., ...}`). `policies` are Cedar files, folders or patterns. `principal` is a function that decides who
+    calls. A caller whose mode is `test` (the `mode` claim of a token, or a `Principal` of that mode) is refused, unless
+    `test_callers` is `served`: then the functions look at `assent.current_mode()` and keep test data apart.
+    `default_step_up` is what critical calls ask of callers with a token. With `publish_contracts=False` the definitions
+    of tools have no `dev.assent/contract` in `_meta`.
     """
 
     def __init__(
@@ -75,14 +90,18 @@ class Governance(ABC, Generic[E]):
         contracts: str | Path | Iterable[str | Path] | Mapping[str, Contract] = (),
         *,
         profile: str = "spec",
+        publish_contracts: bool = True,
         mode: Literal["enforce", "observe"] = "enforce",
         without_contract: Literal["infer", "error", "withhold"] = "error",
-        guards: Iterable[Guard] = (),
-        limits: Iterable[RateLimit] = (),
-        budgets: Iterable[SpendBudget] = (),
+        guards: Iterable[GuardRule | Mapping[str, Any]] = (),
+        policies: str | Path | Iterable[str | Path] = (),
+        limits: Iterable[RateLimit | Mapping[str, Any]] = (),
+        budgets: Iterable[SpendBudget | Mapping[str, Any]] = (),
         stdio: Principal | None = LOCAL,
         anonymous: Principal | None = None,
         principal: Identify | None = None,
+        test_callers: Literal["refused", "served"] = "refused",
+        default_step_up: DefaultStepUp = DefaultStepUp(),  # noqa: B008 - it is frozen
         secrets: str | Path | None = None,
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = new_id,
@@ -92,28 +111,40 @@ class Governance(ABC, Generic[E]):
             raise ContractError(Fault(f"{without_contract!r} is not known", remedy, "without_contract"))
         self._without, self._told = without_contract, set[str]()
         self.store: Store = open_lazily(store) if isinstance(store, str) else store
-        self._profile, self._secrets = named_profile(profile), secrets
-        self._contracts = contracts if isinstance(contracts, Mapping) else load_contracts(contract_paths(contracts))
+        self._profile, self._secrets = named_profile(profile, publishes_contract=publish_contracts), secrets
+        self._contracts = (
+            ContractLookup(contracts)
+            if isinstance(contracts, Mapping)
+            else ContractLookup.of(load_written(contract_paths(contracts)))
+        )
+        if test_callers not in ("refused", "served"):
+            remedy = "Use one of refused, served"
+            raise ContractError(Fault(f"{test_callers!r} is not known", remedy, "test_callers"))
+        self._has_test = test_callers == "served"
         self._stdio, self._anonymous, self._identify = stdio, anonymous, principal
+        patterns = [policies] if isinstance(policies, str | Path) else list(policies)
+        self._policies = load_engine(patterns) if patterns else None
         keyring = Keyring(Path(secrets) if secrets is not None else None)
         self.work = EffectRunner(self.store, now, keyed_hash=keyring.keyed_hash)
-        self._ports = Ports(
-            catalogue=self._catalogue,
-            store=self.store,
-            upstream=_NOT_BOUND,
-            authenticate=self._authenticate,
+        self._ports = make_ports(
+            self.store,
+            self._catalogue,
             now=now,
             new_id=new_id,
             work=self.work,
             derive_key=keyring.derive,
             keyed_hash=keyring.keyed_hash,
-            guards=tuple(guards),
-            limits=tuple(limits),
-            budgets=tuple(budgets),
+            guards=tuple(one if isinstance(one, GuardRule) else build_guard(one) for one in guards),
+            limits=tuple(_read_quota(RateLimit, one, "limits") for one in limits),
+            budgets=tuple(_read_quota(SpendBudget, one, "budgets") for one in budgets),
             mode=mode,
-            stops=StopSwitches(self.store).current,
+            policies=self._policies,
+            policy_digest=self._policies.digest if self._policies is not None else "",
+            default_step_up=default_step_up,
             approval_command=no_command if store == "memory://" else approvals_command,
         )
+        state_key = None if secrets is None else keyring.key("sealing")
+        self._codec = ConfirmationCodec(RequestStateCodec(state_key, now))
         self._edge = self._make_edge()
 
     @abstractmethod
@@ -138,15 +169,23 @@ class Governance(ABC, Generic[E]):
         faults: list[Fault] = []
         for function in functions:
             name, declared = function.name, contract_of(function.fn, function.name)
-            if declared is not None and name in self._contracts:
+            if declared is not None and name in self._contracts.exact:
                 faults.append(Fault("both the decorator and a contract file declare it", "Keep one of them", name))
             contract = declared or self._contracts.get(name)
             if contract is not None:
                 faults += self._faults(contract, function)
                 definition = _definition(function)
-                tools.append(compile_tool(contract, profile=self._profile, upstream=server, definition=definition))
+                tools.append(
+                    compile_tool(
+                        contract,
+                        profile=self._profile,
+                        upstream=server,
+                        definition=definition,
+                        has_test=self._has_test,
+                    )
+                )
             elif self._without == "infer":
-                terms = UpstreamPolicy(server, self._profile, trust="annotations")
+                terms = UpstreamPolicy(server, self._profile, trust="annotations", has_test=self._has_test)
                 taken = compile_tools([{**_definition(function), "annotations": _annotations(function)}], {}, terms)
                 tools += taken.tools
                 faults += [Fault(reason, "Write a contract for it", name) for reason in taken.withheld.values()]
@@ -155,10 +194,15 @@ class Governance(ABC, Generic[E]):
         faults += [fault for tool in tools for fault in _undeclared_reads(tool.contract, withheld)]
         if self._without == "error" and not late:
             faults += [Fault(NO_CONTRACT, _HOW_TO_DECLARE, name) for name in withheld]
+        if not late:
+            faults += budgets_never_spent(self._ports.budgets, (tool.contract for tool in tools))
         if faults:
             raise ContractError(faults)
         self._log_withheld(withheld)
-        return catalogue_of(tools, withheld)
+        catalogue = catalogue_of(tools, withheld)
+        if not late and (wrong := policy_faults(self._policies, catalogue, {server}, complete=True)):
+            raise SettingsError(wrong)
+        return catalogue
 
     def _log_withheld(self, withheld: Mapping[str, str]) -> None:
         """Log each withheld function once."""
@@ -173,7 +217,7 @@ class Governance(ABC, Generic[E]):
         if contract.name != function.name:
             remedy = "Remove `name`, or register it under that name"
             found.append(Fault(f"it is registered as {function.name}", remedy, f"{contract.name}.name"))
-        if CONTRACT_KEY not in (function.meta or {}):  # later the annotations are the derived ones
+        if not is_watched(function.fn):  # later the annotations are the derived ones
             remedy = "Remove the hint from the annotations, or correct the contract"
             dropped = dropped_hints(_annotations(function), contract, self._profile)
             found += [Fault(message, remedy, function.name) for message in dropped]
@@ -202,7 +246,7 @@ class Governance(ABC, Generic[E]):
         if ctx.request is None:
             if self._stdio is not None:
                 return self._stdio
-        elif self._anonymous is not None and _is_loopback(ctx.request):
+        elif self._anonymous is not None and is_loopback(_address_of(ctx.request)):
             return self._anonymous
         raise Refusal("authenticate.missing")
 
@@ -226,7 +270,7 @@ class Assent(Governance[SdkIntegration]):
     """
 
     def _make_edge(self) -> SdkIntegration:
-        return SdkIntegration(self._ports, self._compile)
+        return SdkIntegration(self._ports, self._authenticate, self._codec, self._compile)
 
     def extension(self) -> Extension:
         """Return the extension for `MCPServer(extensions=[...])`, which governs every call."""
@@ -244,7 +288,13 @@ class Assent(Governance[SdkIntegration]):
         self._edge.apply(server)
 
 
-_NOT_BOUND: Any = ServerFunctions
+def _read_quota(model: type[Q], given: Q | Mapping[str, Any], where: str) -> Q:
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        first: Any = error.errors()[0]
+        place = ".".join(map(str, (where, *first["loc"])))
+        raise SettingsError(Fault(first["msg"], "Write it as in assent.yaml", place)) from None
 
 
 def _definition(function: Registered) -> dict[str, Any]:
@@ -285,7 +335,11 @@ def _principal_of_token(token: AccessToken) -> Principal:
         scopes=frozenset(token.scopes),
         acr=str(claims["acr"]) if "acr" in claims else None,
         auth_time=float(auth_time) if isinstance(auth_time, int | float) else None,
+        mode=mode_of(claims),
         bearer=True,
+        groups=group_names(claims.get("groups")),
+        claims=further_claims(claims),
+        method="token",
     )
 
 
@@ -296,8 +350,5 @@ def _principal_id(issuer: str | None, subject: str | None, client: str | None) -
     return " ".join(f"{kind}={quote(part or '', safe=':/@')}" for kind, part in parts)
 
 
-def _is_loopback(request: Any) -> bool:
-    try:
-        return ipaddress.ip_address(request.client.host).is_loopback
-    except (AttributeError, ValueError):
-        return False
+def _address_of(request: Any) -> str:
+    return str(getattr(getattr(request, "client", None), "host", ""))

@@ -20,17 +20,15 @@ from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp.shared.exceptions import MCPError
 
 from assent.core.call import Call
-from assent.core.catalogue import Catalogue
-from assent.core.outcome import Refusal
 from assent.core.tool import Tool
-from assent.core.tool_mentions import Mentions, absent_mentions
-from assent.library.calls import govern_in_band, on_wire, protocol_error, raw_of, request_of, text_of
+from assent.core.tool_mentions import Mentions
+from assent.library.calls import raw_of, text_of
 from assent.library.function_outcome import watched, watching
-from assent.library.registry import Compile, ToolRegistry
-from assent.pipeline.discover import visible_tools
+from assent.library.integration import IDENTIFIER, FindPrincipal, ServerIntegration, forward_key, put_definition
+from assent.library.other_requests import govern_others
+from assent.library.registry import Compile
+from assent.mcp.confirmation import ConfirmationCodec
 from assent.ports import NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
-
-IDENTIFIER = "dev.assent/contracts"
 
 
 class AssentExtension(Extension):
@@ -47,41 +45,26 @@ class AssentExtension(Extension):
         return await self.edge.call(params, ctx, call_next)
 
 
-class SdkIntegration:
+class SdkIntegration(ServerIntegration[MCPServer[Any], SdkTool]):
     """One governed server of the official SDK."""
 
-    def __init__(self, ports: Ports, compile_tools: Compile) -> None:
-        self._ports = ports
-        self._server: MCPServer[Any] | None = None
-        self._adopted: ToolRegistry[SdkTool] = ToolRegistry(compile_tools, stamp)
-
-    def catalogue(self) -> Catalogue:
-        return self._adopted.catalogue
+    def __init__(
+        self, ports: Ports, find_principal: FindPrincipal, codec: ConfirmationCodec, compile_tools: Compile
+    ) -> None:
+        super().__init__(ports, find_principal, codec, compile_tools, stamp)
 
     def apply(self, server: MCPServer[Any]) -> None:
         """Derive every definition from its contract, and filter the list per caller."""
-        if self._server is server:
-            return self._adopted.adopt()
-        if self._server is not None:
-            raise ValueError("One Assent governs one server; make another Assent for this one.")
-        self._adopted.bind(server.name, partial(sdk_tools, server))
-        self._server = server
-        server.middleware.append(self._filter)
-        lowlevel = server._lowlevel_server
-        lowlevel.get_tool_input_schema = self._adopted.public_schema
+        if self._bind(server, server.name, partial(sdk_tools, server)):
+            server.middleware.append(self._filter)
+            server.middleware.append(govern_others(self._ports, self._find_principal, server.name))
+            server._lowlevel_server.get_tool_input_schema = self._adopted.public_schema
 
     async def _filter(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method != "tools/list" or ctx.request_id is None:
             return await call_next(ctx)
-        self._adopted.adopt_new()
-        try:
-            principal = await self._ports.authenticate(ctx)
-        except Refusal as refusal:
-            raise protocol_error(refusal) from None
-        observing = self._ports.mode == "observe"
-        names = {tool.name for tool in visible_tools(self.catalogue(), principal, observing=observing)}
+        names, absent = await self._visible_to(ctx)
         result = await call_next(ctx)
-        absent = absent_mentions(self.catalogue(), principal)
         if isinstance(result, types.ListToolsResult):
             seen = [_without_mentions(tool, absent) for tool in result.tools if tool.name in names]
             return result.model_copy(update={"tools": seen, "cache_scope": "private"})
@@ -101,9 +84,8 @@ class SdkIntegration:
             )
         if not self._adopted.is_known(params.name, self._server._tool_manager.get_tool(params.name)):
             self._adopted.adopt_new()
-        request = request_of(params, ctx, cast("Mapping[str, Any] | None", params.meta))
-        ports = self._ports.towards(ServerFunctions(self._server, params, ctx, call_next))
-        return on_wire(await govern_in_band(request, ports, ctx), params.name, self.catalogue())
+        functions = ServerFunctions(self._server, params, ctx, call_next)
+        return await self._govern(params, ctx, cast("Mapping[str, Any] | None", params.meta), functions)
 
 
 class ServerFunctions:
@@ -119,11 +101,9 @@ class ServerFunctions:
         self._server, self._params, self._ctx, self._next = server, params, ctx, call_next
 
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
-        idempotency = call.tool.contract.idempotency
-        if key is not None and idempotency.forward == "argument" and idempotency.argument:
-            self._params.arguments = {**call.arguments, idempotency.argument: key}
+        forward_key(self._params, call, key)
         try:
-            with watching() as ran:
+            with watching(call.principal.mode) as ran:
                 result = raw_of(await self._next(self._ctx))
         except MCPError as error:
             if not ran.entered:
@@ -164,13 +144,6 @@ class _Exact(FuncMetadata):
 
 def stamp(tool: SdkTool, compiled: Tool) -> None:
     """Put the contract's derived fields on the SDK's tool, and observe its function."""
-    said = compiled.definition
-    tool.title = cast("str | None", said.get("title"))
-    tool.description = cast("str", said.get("description", tool.description))
-    tool.annotations = types.ToolAnnotations.model_validate(said["annotations"])
-    tool.meta = cast("dict[str, Any]", said["_meta"])
-    tool.parameters = cast("dict[str, Any]", said["inputSchema"])
-    if tool.output_schema is not None:
-        tool.__dict__["output_schema"] = said.get("outputSchema")
+    put_definition(tool, compiled)
     tool.fn = watched(tool.fn, tool.is_async)
     tool.fn_metadata = _Exact.model_construct(**dict(tool.fn_metadata))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assent.lint.run import lint
-from assent.lint.target import LintedTool, Target
-
 RULES = ("description-orders", "hidden-characters")
 
 
 def attacks_in(definition: Mapping[str, Any]) -> list[str]:
     """Return what looks like an attack in one definition, one sentence each."""
+    from assent.lint.run import lint
+    from assent.lint.target import LintedTool, Target
+
     found = lint(Target("", (LintedTool(definition),)), only=RULES).findings
     return [f"{one.rule}: {one.message}" + (f" at {one.at}" if one.at else "") for one in found]

@@ -10,7 +10,8 @@ def rules_table() -> str:
     lines = ["| rule | severity | profile | about | fix | by `--fix` |", "|---|---|---|---|---|---|"]
     for rule in all_rules().values():
         by_itself = "where safe" if rule.mend else "—"
-        profiles = ", ".join(rule.profiles) or "all"
+        excepted = f"all but {', '.join(rule.except_profiles)}" if rule.except_profiles else "all"
+        profiles = ", ".join(rule.profiles) or excepted
         cells = (f"`{rule.name}`", rule.severity, profiles, rule.summary, rule.fix, by_itself)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)

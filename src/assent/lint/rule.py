@@ -30,10 +30,9 @@ class RawFinding:
 class Rule:
     """One thing that can be wrong. A rule checks each tool, a whole target, or both.
 
-    `flags` and `passes` are examples that run as tests. A rule with `profiles` runs only under one of them. `mend`
-    returns
-    the safe edits for a finding: the tool stays at least as guarded, or the edit repeats what the definition clearly
-    says.
+    `flags` and `passes` are examples that run as tests. A rule with `profiles` runs only under one of them, and not
+    under `except_profiles`. `mend` returns the safe edits for a finding: the tool stays at least as guarded, or the
+    edit repeats what the definition clearly says.
     """
 
     name: str
@@ -46,10 +45,12 @@ class Rule:
     each: Callable[[LintedTool], Iterable[RawFinding]] | None = None
     whole: Callable[[Target], Iterable[tuple[str, RawFinding]]] | None = None
     profiles: tuple[str, ...] = ()
+    except_profiles: tuple[str, ...] = ()
     mend: Callable[[LintedTool, str], Iterable[Edit]] | None = None
 
     def asked(self, target: Target) -> bool:
-        return not self.profiles or target.profile.name in self.profiles
+        named = target.profile.name
+        return named not in self.except_profiles and (not self.profiles or named in self.profiles)
 
 
 @dataclass(frozen=True, slots=True)

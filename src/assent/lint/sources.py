@@ -11,10 +11,10 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Literal
 
-from assent.contract.files import contract_paths, load_written, parse_written
+from assent.contract.files import contract_paths, is_pattern, load_written, parse_written
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile, profile_names
-from assent.contract.yaml_lines import YamlDocument
+from assent.contract.yaml_document import YamlDocument
 from assent.errors import ContractError, Fault, FaultsError, SettingsError
 from assent.infer import read_definitions
 from assent.lint.json_positions import lines_of_names
@@ -145,14 +145,15 @@ def _contracts(text: str, name: str, said_by: Profile, known: Sequence[str]) -> 
     subjects = tuple(
         subject_of({}, one.contract, said_by=said_by, file=name, line=one.line, upstream=one.upstream)
         for one in parse_written(text, name)
+        if not is_pattern(one.name)  # Without the tools there is nothing to check.
     )
-    return LintInput(Target(name, subjects, said_by), tuple(in_comments(text, YamlDocument(text, name), known)))
+    return LintInput(Target(name, subjects, said_by), tuple(in_comments(YamlDocument(text, name), known)))
 
 
 def suppressions_beside(files: Sequence[Path], known: Sequence[str]) -> list[Suppression]:
     """Return the suppressions in the comments of contract files."""
     texts = {str(file): _text(file) for file in files}
-    return [one for name, text in texts.items() for one in in_comments(text, YamlDocument(text, name), known)]
+    return [one for name, text in texts.items() for one in in_comments(YamlDocument(text, name), known)]
 
 
 def _configuration(text: str, path: Path, value: dict[str, Any], said_by: Profile, known: Sequence[str]) -> LintInput:
@@ -223,6 +224,6 @@ def _json(text: str) -> Any:
 def _lines_in_yaml(document: YamlDocument, count: int) -> list[int]:
     """Return the line of each tool's name."""
     return [
-        next((document.lines[path] for home in _HOMES if (path := (*home, index, "name")) in document.lines), 1)
+        next((document.nodes[path].line for home in _HOMES if (path := (*home, index, "name")) in document.nodes), 1)
         for index in range(count)
     ]

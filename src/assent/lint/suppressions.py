@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assent.contract.files import homes_of
-from assent.contract.yaml_lines import YamlDocument, without_values
+from assent.contract.yaml_document import YamlDocument
 from assent.errors import Fault, FaultsError, SettingsError
 
 _COMMENT = re.compile(r"#\s*assent:\s*allow\b\s*(?P<rule>[^\s]*)\s*(?:because\s+(?P<because>\S.*?))?\s*$")
@@ -36,13 +36,13 @@ class Suppression:
         return rule == self.rule and fnmatchcase(tool, self.tool)
 
 
-def in_comments(text: str, document: YamlDocument, known: Collection[str]) -> list[Suppression]:
+def in_comments(document: YamlDocument, known: Collection[str]) -> list[Suppression]:
     """Return the suppressions in the comments of a contract file."""
     homes = {place for _, place in homes_of(document)}
-    starts = sorted((line, path[-1]) for path, line in document.lines.items() if path[:-1] in homes)
+    starts = sorted((node.line, path[-1]) for path, node in document.nodes.items() if path[:-1] in homes)
     found: list[Suppression] = []
     faults: list[Fault] = []
-    lines = without_values(text).splitlines()
+    lines = document.without_values().splitlines()
     for number, line in enumerate(lines, start=1):
         match = _COMMENT.search(line)
         if match is None:

@@ -33,6 +33,9 @@ class ClientChannel(StreamListener, Protocol):
         """Asks the client and waits for its answer; raises CannotAsk, or RpcError as the client sent it."""
 
 
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
+"""The key in `_meta` of a notification that names its subscription."""
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 
 

@@ -1,94 +1,131 @@
-"""Asks the user of a client to confirm a call, in both protocol eras.
+"""Questions to the user of a client, and the answers in a retry, in wire form: the same for every edge.
 
-Modern (2026-07-28): the question is the result, and the client sends the call again with the answer. Handshake
-revisions: the question goes out on the open stream, and the call waits for the answer.
+Modern (2026-07-28): a question is the result, and the client sends the call again with the answer and the state that
+came with the question. Handshake revisions: the question goes out on the open stream, and the call waits.
 """
 
 from __future__ import annotations
 
-import json
-from typing import Any
+import hashlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple, cast
 
-import mcp_types as types
-from mcp.server.context import ServerRequestContext
-from mcp.shared.exceptions import MCPError
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+import orjson
 
 from assent.core.approval import Approval
-from assent.core.call import Resume, UserAnswer
+from assent.core.call import Action, Resume, UserAnswer
+from assent.core.outcome import INPUT_REQUIRED, Answer
+from assent.core.principal import Principal
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.protocol import INVALID_PARAMS
+from assent.mcp.request_state import RequestStateCodec
 
 CONFIRM = "dev.assent/confirm"
-LONGEST_WAIT = 300.0
-_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
+BESIDE = "dev.assent/inputResponses"
+"""The name under which unrequested input responses are digested, shown, checked and logged."""
+_QUESTION: dict[str, Any] = {"approval": str, "beside": dict}
+_TOOL_QUESTION: dict[str, Any] = {
+    "claim": str | None, "epoch": int, "arguments": str, "asked": list, "state": str | None, "beside": dict,
+}  # fmt: skip
+_FORM: dict[str, Any] = {"type": "object", "properties": {}}
 
 
-def is_modern(protocol_version: str) -> bool:
-    return protocol_version in MODERN_PROTOCOL_VERSIONS
+class Retry(NamedTuple):
+    """A call taken apart: the answer to Assent's question, the claim to resume, and what the tool gets besides its
+    arguments, as sent and as the call states it.
+    """
+
+    answer: UserAnswer | None = None
+    resume: Resume | None = None
+    forward: Mapping[str, Any] = {}
+    beside: Mapping[str, Any] = {}
 
 
-def can_ask(ctx: ServerRequestContext[Any, Any]) -> bool:
-    """Whether the client can show a form to a person and return the answer."""
-    capabilities = ctx.session.client_capabilities
-    elicitation = capabilities.elicitation if capabilities else None
-    if elicitation is None:
-        return False
-    if elicitation.form is None and elicitation.url is not None:
-        return False
-    return is_modern(ctx.protocol_version) or ctx.session.can_send_request
+class ConfirmationCodec:
+    """Writes questions into results and reads the answers from retries. The state in between is Assent's."""
+
+    def __init__(self, state: RequestStateCodec) -> None:
+        self._state = state
+
+    def ask(
+        self, approval: Approval, version: str, principal: Principal, tool: str, beside: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The confirmation question as the result of the call."""
+        question = {"method": "elicitation/create", "params": form_of(approval, version)}
+        state = self._state.close({"approval": approval.id, "beside": beside}, principal, tool)
+        return {"resultType": INPUT_REQUIRED, "inputRequests": {CONFIRM: question}, "requestState": state}
+
+    def pass_question(
+        self, answer: Answer, arguments: Any, principal: Principal, tool: str, beside: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """A tool's own question, with its state inside Assent's. A read has no claim, only its arguments."""
+        result, resume = answer.on_wire(), answer.resume
+        questions = result.get("inputRequests")
+        state = {
+            "claim": resume.claim if resume is not None else None,
+            "epoch": resume.epoch if resume is not None else 0,
+            "arguments": _digest(arguments),
+            "asked": list(questions) if isinstance(questions, Mapping) else [],
+            "state": result.get("requestState"),
+            "beside": beside,
+        }
+        return {**result, "requestState": self._state.close(state, principal, tool)}
+
+    def read(self, params: Mapping[str, Any], principal: Principal) -> Retry:
+        """Take a call of the modern era apart. Raises RpcError if its state is not Assent's for this very call.
+
+        The state lists the questions asked: only answers to those belong to the tool. Input responses without state
+        are treated like arguments of the caller.
+        """
+        given, token = params.get("inputResponses"), params.get("requestState")
+        responses = given if isinstance(given, Mapping) else {}
+        if token is None:
+            unrequested = {name: value for name, value in responses.items() if name != CONFIRM}
+            return _retry_beside(None, {BESIDE: unrequested} if unrequested else {})
+        state = self._state.open(token, principal, params["name"]) if isinstance(token, str) else None
+        if state is None or not _is_complete(state):
+            raise RpcError(INVALID_PARAMS, "requestState: it belongs to another call or expired; call again without it")
+        if "approval" in state:
+            action = action_of(responses.get(CONFIRM))
+            return _retry_beside(UserAnswer(state["approval"], action) if action else None, state["beside"])
+        if state["claim"] is None and state["arguments"] != _digest(params.get("arguments")):
+            raise RpcError(INVALID_PARAMS, "requestState: it belongs to other arguments; call again without it")
+        forward: dict[str, Any] = {}
+        if answers := {name: responses[name] for name in state["asked"] if name in responses}:
+            forward["inputResponses"] = answers
+        if state["state"] is not None:
+            forward["requestState"] = state["state"]
+        resume = Resume(state["claim"], state["epoch"]) if state["claim"] is not None else None
+        return Retry(None, resume, forward, state["beside"])
 
 
-def as_result(approval: Approval) -> types.InputRequiredResult:
-    """The confirmation question as the result of the call."""
-    ask = types.ElicitRequest(params=types.ElicitRequestFormParams(message=approval.text, requested_schema=_SCHEMA))
-    return types.InputRequiredResult(input_requests={CONFIRM: ask}, request_state=json.dumps({"approval": approval.id}))
+def form_of(approval: Approval, version: str) -> dict[str, Any]:
+    """The parameters of an elicitation that asks for a yes or a no."""
+    form: dict[str, Any] = {"message": approval.text, "requestedSchema": _FORM}
+    return {"mode": "form", **form} if version >= "2025-11-25" else form
 
 
-async def on_stream(approval: Approval, ctx: ServerRequestContext[Any, Any]) -> UserAnswer | None:
-    """Asks on the open stream and returns the answer, or None if the client could not be asked."""
-    try:
-        ask = types.ElicitRequest(params=types.ElicitRequestFormParams(message=approval.text, requested_schema=_SCHEMA))
-        from mcp.shared.message import ServerMessageMetadata
-
-        answer = await ctx.session.send_request(
-            ask,
-            types.ElicitResult,
-            request_read_timeout_seconds=LONGEST_WAIT,
-            metadata=ServerMessageMetadata(related_request_id=ctx.request_id),
-        )
-    except (MCPError, ValueError):
-        return None
-    return UserAnswer(approval.id, answer.action)
+def shows_forms(capabilities: Mapping[str, Any] | None) -> bool:
+    """Whether a client can show a form to a person and return the answer."""
+    elicitation = (capabilities or {}).get("elicitation")
+    return isinstance(elicitation, Mapping) and ("form" in elicitation or "url" not in elicitation)
 
 
-def wrap_state(resume: Resume | None, state: str | None) -> str:
-    """Wraps the tool's request state together with the claim, if any, that continues after the answer."""
-    claim = {"claim": resume.claim, "epoch": resume.epoch} if resume else {"claim": None}
-    return json.dumps({**claim, "state": state})
+def action_of(answer: Any) -> Action | None:
+    """What the person did, from an elicitation result."""
+    action = answer.get("action") if isinstance(answer, Mapping) else None
+    return cast("Action", action) if action in ("accept", "decline", "cancel") else None
 
 
-def unwrap(params: types.CallToolRequestParams) -> tuple[UserAnswer | None, Resume | None]:
-    """Takes Assent's own state and answer out of a retry, so that the tool sees only its own."""
-    responses = dict(params.input_responses or {})
-    answer = responses.pop(CONFIRM, None)
-    state = _parse_state(params.request_state)
-    if state is None:
-        return None, None
-    params.request_state = state.get("state")
-    params.input_responses = responses or None
-    if isinstance(state.get("claim"), str):
-        return None, Resume(state["claim"], int(state.get("epoch", 0)))
-    action = getattr(answer, "action", None)
-    if isinstance(state.get("approval"), str) and action is not None:
-        return UserAnswer(state["approval"], action), None
-    return None, None
+def _is_complete(state: Mapping[str, Any]) -> bool:
+    """Whether a state has its members, each of its type; a client may have written one that is not encrypted."""
+    kinds = _QUESTION if "approval" in state else _TOOL_QUESTION
+    return all(isinstance(state.get(name), kind) for name, kind in kinds.items())
 
 
-def _parse_state(text: str | None) -> dict[str, Any] | None:
-    """Assent's state, or None: a tool's own state from before it was governed is left alone."""
-    if text is None:
-        return None
-    try:
-        state = json.loads(text)
-    except ValueError:
-        return None
-    return state if isinstance(state, dict) and ("approval" in state or "claim" in state) else None
+def _retry_beside(answer: UserAnswer | None, beside: Mapping[str, Any]) -> Retry:
+    return Retry(answer, None, {"inputResponses": beside[BESIDE]} if BESIDE in beside else {}, beside)
+
+
+def _digest(arguments: Any) -> str:
+    return hashlib.sha256(orjson.dumps(arguments or {}, option=orjson.OPT_SORT_KEYS)).hexdigest()

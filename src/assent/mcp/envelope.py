@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from mcp_types.methods import SPEC_CLIENT_METHODS, SPEC_CLIENT_NOTIFICATION_METHODS
-
 from assent.core.member_names import fold
+from assent.mcp.protocol import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    CLIENT_METHODS,
+    CLIENT_NOTIFICATIONS,
+    PROTOCOL_VERSION_META_KEY,
+)
 from assent.mcp.strict_json import Malformed
 
 _REQUEST = ("jsonrpc", "id", "method", "params")
@@ -28,8 +33,8 @@ PARAMS = frozenset(
 """Every member of `params` in the requests and notifications that clients send."""
 
 _TASKS = frozenset({"tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"})
-_RELAYED_REQUESTS = SPEC_CLIENT_METHODS | _TASKS
-_RELAYED_NOTIFICATIONS = SPEC_CLIENT_NOTIFICATION_METHODS | {"notifications/tasks/status"}
+_RELAYED_REQUESTS = CLIENT_METHODS | _TASKS
+_RELAYED_NOTIFICATIONS = CLIENT_NOTIFICATIONS | {"notifications/tasks/status"}
 
 
 def rebuild(message: Any) -> Any:
@@ -56,6 +61,21 @@ def own_members(message: dict[str, Any]) -> dict[str, Any]:
     """A copy of the message with the members of a request or notification, or those of a response."""
     members = _REQUEST if "method" in message else _RESPONSE
     return {name: message[name] for name in members if name in message}
+
+
+ENVELOPE_KEYS = frozenset({PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY})
+
+
+def with_envelope(
+    params: dict[str, Any], version: str, capabilities: dict[str, Any] | None, client_info: dict[str, Any]
+) -> dict[str, Any]:
+    """The parameters of a modern request: version, capabilities and client are in `_meta` of each one."""
+    envelope = {
+        PROTOCOL_VERSION_META_KEY: version,
+        CLIENT_CAPABILITIES_META_KEY: capabilities or {},
+        CLIENT_INFO_META_KEY: client_info,
+    }
+    return {**params, "_meta": {**params.get("_meta", {}), **envelope}}
 
 
 def is_relayed(message: dict[str, Any]) -> bool:

@@ -1,11 +1,12 @@
-"""Builds JSON-RPC messages."""
+"""Builds JSON-RPC messages and reads responses."""
 
+import asyncio
 from typing import Any
 
 import orjson
-from mcp_types import PARSE_ERROR
 
 from assent.core.outcome import Refusal
+from assent.mcp.protocol import INTERNAL_ERROR, METHOD_NOT_FOUND, PARSE_ERROR
 
 RequestId = str | int
 
@@ -18,6 +19,35 @@ class RpcError(Exception):
         self.code = code
         self.message = message
         self.data = data
+
+
+def read_response(message: dict[str, Any]) -> dict[str, Any]:
+    """The result in a response. Raises RpcError as the sender wrote it, or ValueError if it is no response."""
+    error, result = message.get("error"), message.get("result")
+    if isinstance(error, dict):
+        code = error.get("code")
+        raise RpcError(
+            code if isinstance(code, int) else INTERNAL_ERROR, str(error.get("message", "")), error.get("data")
+        )
+    if not isinstance(result, dict):
+        raise ValueError("the response is not JSON-RPC")
+    return result
+
+
+def settle(answer: asyncio.Future[dict[str, Any]], message: dict[str, Any], invalid: Exception | None = None) -> None:
+    """Give a response to the code that waits for it; `invalid` is raised there if it is no response."""
+    try:
+        answer.set_result(read_response(message))
+    except RpcError as error:
+        answer.set_exception(error)
+    except ValueError as error:
+        answer.set_exception(invalid or error)
+
+
+def cannot_be_asked(question: dict[str, Any]) -> dict[str, Any]:
+    """The response to a server's question that no client can answer; it is refused at once and not left open."""
+    error = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
+    return {"jsonrpc": "2.0", "id": question["id"], "error": error}
 
 
 def result_body(request_id: RequestId, result: bytes) -> bytes:

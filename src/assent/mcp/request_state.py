@@ -1,39 +1,62 @@
-"""Encrypts `requestState`, so that a client can carry it but not read, change or share it."""
+"""Binds `requestState` to a principal and a tool, and encrypts it where processes share a key."""
 
 from __future__ import annotations
 
+import base64
 import json
+import secrets
 from collections.abc import Callable
 from typing import Any
 
-from mcp.server.request_state import AESGCMRequestStateCodec, InvalidRequestState
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from assent.core.principal import Principal
 
 LASTS = 3600.0
+_PURPOSE = b"assent/request-state/1"
+_NONCE = 12
 
 
 class RequestStateCodec:
-    """Encrypts state for one principal and one tool, for a limited time. The store enforces single use."""
+    """State for one principal and one tool, for a limited time. The store enforces single use.
 
-    def __init__(self, key: bytes, now: Callable[[], float]) -> None:
-        self._codec = AESGCMRequestStateCodec([key])
+    With a key the client can carry the state but not read, change or share it. Without one it is plain JSON: inside a
+    server's own process a retry may reach a process that has no key in common, and the SDK encrypts every state at its
+    own boundary. The pipeline checks approvals and claims against the call itself in either case.
+    """
+
+    def __init__(self, key: bytes | None, now: Callable[[], float]) -> None:
+        if key is not None and len(key) < 32:
+            raise ValueError("the key for request states must have 32 bytes or more")
+        self._cipher = None if key is None else AESGCM(HKDF(SHA256(), 32, salt=None, info=_PURPOSE).derive(key))
         self._now = now
 
     def close(self, state: dict[str, Any], principal: Principal, tool: str) -> str:
         bound = {"s": state, "w": _binding_of(principal), "n": tool, "e": self._now() + LASTS}
-        return self._codec.seal(json.dumps(bound).encode())
+        plain = json.dumps(bound)
+        if self._cipher is None:
+            return plain
+        nonce = secrets.token_bytes(_NONCE)
+        return base64.urlsafe_b64encode(nonce + self._cipher.encrypt(nonce, plain.encode(), _PURPOSE)).decode()
 
     def open(self, token: str, principal: Principal, tool: str) -> dict[str, Any] | None:
         """The state, or None if the token is forged, expired, or for another principal or tool."""
         try:
-            bound = json.loads(self._codec.unseal(token))
-        except (InvalidRequestState, ValueError):
+            bound = json.loads(token if self._cipher is None else _decrypt(self._cipher, token))
+            if (bound["w"], bound["n"]) != (_binding_of(principal), tool) or bound["e"] <= self._now():
+                return None
+            state = bound["s"]
+        except (InvalidTag, ValueError, KeyError, TypeError):
             return None
-        if (bound.get("w"), bound["n"]) != (_binding_of(principal), tool) or bound["e"] <= self._now():
-            return None
-        state: dict[str, Any] = bound["s"]
-        return state
+        return state if isinstance(state, dict) else None
+
+
+def _decrypt(cipher: AESGCM, token: str) -> bytes:
+    sealed = base64.b64decode(token, altchars=b"-_", validate=True)
+    return cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], _PURPOSE)
 
 
 def _binding_of(principal: Principal) -> list[str]:

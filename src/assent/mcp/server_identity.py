@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from mcp_types import SERVER_INFO_META_KEY
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from assent.mcp.protocol import MODERN_PROTOCOL_VERSIONS, SERVER_INFO_META_KEY
 
 
 @dataclass(frozen=True, slots=True)

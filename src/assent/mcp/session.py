@@ -8,9 +8,12 @@ from typing import Any
 
 import orjson
 
+from assent.mcp.channel import CannotAsk, can_answer
 from assent.mcp.event_log import EventLogs
-from assent.mcp.jsonrpc import RequestId, RpcError
+from assent.mcp.jsonrpc import RequestId, settle
 from assent.mcp.seen_events import SeenEventIds
+
+SendMessage = Callable[[dict[str, Any]], Awaitable[None]]
 
 
 class McpSession:
@@ -35,18 +38,26 @@ class McpSession:
         self._cancelled: set[RequestId] = set()
         self._outbox: asyncio.Queue[bytes] = asyncio.Queue(outbox)
 
-    def question(self) -> tuple[str, asyncio.Future[dict[str, Any]]]:
-        """Returns a new id for a request to the client, and a future for the answer.
+    async def ask(self, method: str, params: dict[str, Any], send: SendMessage, within: float) -> dict[str, Any]:
+        """Asks the client and waits for its answer. Raises CannotAsk, or RpcError as the client sent it.
 
         The id is random because an upstream that could guess it would receive the client's answer.
         """
+        if not can_answer(self.capabilities, method):
+            raise CannotAsk(method)
         question_id = f"assent-{secrets.token_urlsafe(16)}"
-        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._questions[question_id] = future
-        return question_id, future
-
-    def forget(self, question_id: str) -> None:
-        self._questions.pop(question_id, None)
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._questions[question_id] = answer
+        try:
+            await send({"jsonrpc": "2.0", "id": question_id, "method": method, "params": params})
+            async with asyncio.timeout(within):
+                return await answer
+        except TimeoutError:
+            cancelled = {"requestId": question_id, "reason": f"no answer within {within:.0f} seconds"}
+            await send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})
+            raise CannotAsk(method) from None
+        finally:
+            self._questions.pop(question_id, None)
 
     def settle(self, response: dict[str, Any]) -> bool:
         """Delivers a posted response to the code that asked; returns False if there was no such question."""
@@ -54,12 +65,7 @@ class McpSession:
         future = self._questions.pop(response_id, None) if isinstance(response_id, str) else None
         if future is None or future.done():
             return False
-        error = response.get("error")
-        if isinstance(error, dict):
-            future.set_exception(RpcError(_code(error), str(error.get("message", "")), error.get("data")))
-        else:
-            result = response.get("result")
-            future.set_result(result if isinstance(result, dict) else {})
+        settle(future, response)
         return True
 
     @contextmanager
@@ -100,14 +106,18 @@ class McpSession:
         """The next message for the session's stream; empty when the session has ended."""
         return await self._outbox.get()
 
+    def abandon_questions(self) -> None:
+        """Ends every open question without an answer, because the client has left."""
+        for answer in self._questions.values():
+            if not answer.done():
+                answer.set_exception(CannotAsk("the client has left"))
+        self._questions.clear()
+
     def close(self) -> None:
         while not self._outbox.empty():
             self._outbox.get_nowait()
         self._outbox.put_nowait(b"")
-        for future in self._questions.values():
-            if not future.done():
-                future.cancel()
-        self._questions.clear()
+        self.abandon_questions()
         for on_close in self.at_end.values():
             _closing_tasks.add(task := asyncio.ensure_future(on_close()))
             task.add_done_callback(_closing_tasks.discard)
@@ -115,8 +125,3 @@ class McpSession:
 
 
 _closing_tasks: set[asyncio.Future[None]] = set()
-
-
-def _code(error: dict[str, Any]) -> int:
-    code = error.get("code")
-    return code if isinstance(code, int) else -32603

@@ -71,13 +71,14 @@ def _check_depth(value: Any, limit: int) -> None:
         level = [child for node in level for child in (node.values() if isinstance(node, dict) else node)]
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> None:
-    if len(dict(pairs)) != len(pairs):
-        seen: set[str] = set()
-        for name, _ in pairs:
-            if name in seen:
-                raise Malformed(f"duplicate key {name[:64]!r} in an object")
-            seen.add(name)
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object with these members, for the standard library's parser; raises Malformed if a key occurs twice."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for number, name in enumerate(names) if name in set(names[:number]))
+        raise Malformed(f"duplicate key {twice[:64]!r} in an object")
+    return found
 
 
 def _safe_integer(digits: str) -> int:
@@ -88,4 +89,4 @@ def _safe_integer(digits: str) -> int:
     return number
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_safe_integer)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_keys, parse_int=_safe_integer)

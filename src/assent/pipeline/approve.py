@@ -37,7 +37,7 @@ async def approve(
     except Refusal as refusal:
         facts = {"code": refusal.code, "verdict": verdict, "channel": channel}
         values = {"approval": approval_id[:64], **principal_values(person)}
-        ports.store.note(Entry("denial", ports.now(), facts, values))
+        ports.store.append(Entry("denial", ports.now(), facts, values))
         raise
 
 
@@ -112,17 +112,29 @@ def _check_authentication(
 
 def approver_shortfall(person: Principal, approval: Approval, ports: Ports) -> str | None:
     """What a person's authentication lacks for a yes, as a sentence."""
-    found = (shortfall(spec, person, ports.now()) for spec in step_ups_of(approval, ports))
+    found = (shortfall(spec, person, ports.now()) for spec in step_ups_of(approval, person, ports))
     return next((one.replace("This call", "This approval", 1) for one in found if one is not None), None)
 
 
-def step_ups_of(approval: Approval, ports: Ports) -> list[StepUp]:
-    """What the approver must bring: as the contract asked when the question was put, and as is configured now."""
+def step_ups_of(approval: Approval, person: Principal, ports: Ports) -> list[StepUp]:
+    """What this approver must bring: as the contract asked when the question was put, and as is configured now.
+
+    Where neither asks anything, the default for critical calls applies.
+    """
     facts, found = approval.facts, []
     if "max_age" in facts or "acr" in facts:
         found.append(StepUp(max_age=facts.get("max_age"), acr=tuple(map(unquote, facts.get("acr", ())))))
-    configured = ports.approver_step_up.get(str(facts.get("risk")))
+    configured = ports.approver_step_up.get(str(facts.get("risk"))) or _default_step_up(approval, person, ports)
     return found if configured is None else [*found, configured]
+
+
+def _default_step_up(approval: Approval, person: Principal, ports: Ports) -> StepUp | None:
+    """The default for this approver; a contract with a `step_up` of its own needs none, whatever its condition says."""
+    tool = ports.catalogue().tools.get(approval.tool)
+    if tool is not None and tool.contract.step_up is not None:
+        return None
+    facts = approval.facts
+    return ports.default_step_up.for_approver(person, str(facts.get("risk")), str(facts.get("mode")))
 
 
 def _check_state(approval: Approval, verdict: Verdict, now: float) -> None:

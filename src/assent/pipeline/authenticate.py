@@ -1,18 +1,41 @@
-"""Stage `authenticate`: finds the principal behind the credentials."""
+"""Stage `authenticate`: runs at the edge, before the pipeline, because only the edge knows its credentials.
+
+The HTTP gateway answers a failure with a challenge and counts it (`gateway/auth`). An edge inside a server's own
+process uses this function.
+"""
 
 from __future__ import annotations
 
-from assent.core.call import Request
+import asyncio
+from collections.abc import Awaitable
+from contextlib import suppress
+
+from assent.core.audit import Entry, unknown_tool_values
+from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.pipeline.trace import CallTrace
+from assent.errors import StoreError
 from assent.ports import Ports
 
 
-async def authenticate(request: Request, ports: Ports, trace: CallTrace) -> Principal:
-    """Return the principal of the credentials. Bad credentials are refused; there is no default principal."""
-    principal = await ports.authenticate(request.credentials)
-    trace.principal = principal
-    trace.passed(
-        "authenticate", "%s %s of tenant %s, %s", principal.kind, principal.id, principal.tenant, principal.mode
-    )
-    return principal
+async def authenticate(finding: Awaitable[Principal], tool: str, ports: Ports) -> Principal:
+    """Return the principal that `finding` finds. A failure is recorded and then raised; there is no default
+    principal.
+    """
+    try:
+        return await finding
+    except Refusal as refusal:
+        _record(Entry("denial", ports.now(), {"code": refusal.code}, unknown_tool_values(tool)), ports)
+        ports.seen(None, refusal, ())
+        raise
+    except (Exception, asyncio.CancelledError):
+        with suppress(Refusal):
+            _record(Entry("failure", ports.now(), {}, unknown_tool_values(tool)), ports)
+        ports.seen(None, None, ())
+        raise
+
+
+def _record(entry: Entry, ports: Ports) -> None:
+    try:
+        ports.store.append(entry)
+    except StoreError:
+        raise Refusal("record.unavailable") from None

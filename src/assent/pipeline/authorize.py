@@ -9,11 +9,18 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.stop_switch import NO_STOPS, Stop, StopSet
 from assent.core.tool import Tool
+from assent.pipeline.policy_check import check_tool_policies, forbids_tool
 from assent.pipeline.trace import CallTrace
+from assent.ports import Policies
 
 
 def authorize(
-    request: Request, principal: Principal, tool: Tool, trace: CallTrace, stops: StopSet = NO_STOPS
+    request: Request,
+    principal: Principal,
+    tool: Tool,
+    trace: CallTrace,
+    stops: StopSet = NO_STOPS,
+    policies: Policies | None = None,
 ) -> tuple[str, ...]:
     """Return the missing permissions: none, unless the call is a dry run of a locked tool. Otherwise refuse."""
     # In observe mode too: an operator who stops calls means it, and a test caller must not reach a live system.
@@ -23,18 +30,26 @@ def authorize(
     if principal.mode == "test" and not tool.has_test:
         raise Refusal("authorize.no_test_endpoint")
     missing = principal.lacks(tool.contract.permissions) if tool.contract.permissions else ()
-    if missing and not _rehearses_locked(request, tool):
+    refused = bool(missing) and not _rehearses_locked(request, tool)
+    if refused:
         trace.refuse_or_note("authorize", missing_permissions_refusal(tool, missing))
-    else:
+    if policies is not None:
+        check_tool_policies(principal, tool, policies, trace)
+    if not refused:
         trace.passed("authorize", "%s", _Reason(tool.contract.permissions, missing))
     return missing
 
 
-def may_see(principal: Principal, tool: Tool, *, observing: bool = False) -> bool:
-    """Whether a tool is listed: the same decision as for a call, except that locked tools are listed to all."""
+def may_see(principal: Principal, tool: Tool, policies: Policies | None = None, *, observing: bool = False) -> bool:
+    """Whether a tool is listed: the same decision as for a call, except that locked tools are listed to all whom no
+    policy forbids them.
+    """
     if principal.mode == "test" and not tool.has_test:
         return False
-    return observing or tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
+    if observing:
+        return True
+    permitted = tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
+    return permitted and not forbids_tool(principal, tool, policies)
 
 
 def stopped_refusal(stop: Stop) -> Refusal:

@@ -11,6 +11,7 @@ from assent.core.approval import Approval
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.claims import ClaimRecord, State, claim_name, derives_key
+from assent.core.guard_finding import finding_facts, finding_values
 from assent.core.outcome import Refusal
 from assent.core.quotas import Quotas, SpendBudget, quotas_of
 from assent.errors import StoreError
@@ -46,9 +47,12 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
         facts["approval"] = approval.id
     if trace.would:
         facts["would"] = list(trace.would)
-    entry = Entry("intent", now, facts, call_values(call))
+    values = call_values(call)
+    if trace.guards:
+        facts, values = {**facts, **finding_facts(trace.guards)}, {**values, **finding_values(trace.guards)}
+    entry = Entry("intent", now, facts, values)
     try:
-        quotas = quotas_of(call, ports.limits, ports.budgets, price, now)
+        quotas = _with_counts(quotas_of(call, ports.limits, ports.budgets, price, now), trace)
         record = await _insert_claim(draft, entry, approval, quotas, ports, trace)
     except ApprovalGone:
         raise Refusal("claim.approval_used") from None
@@ -77,13 +81,18 @@ async def admit(
 ) -> None:
     """Take the quotas of a call that makes no claim. If none applies, the store is not used."""
     now = ports.now()
-    quotas = quotas_of(call, ports.limits, budgets, price, now)
+    quotas = _with_counts(quotas_of(call, ports.limits, budgets, price, now), trace)
     if not quotas:
         return
     try:
         await ports.store.admit(quotas, now)
     except (RateLimited, OverBudget) as exceeded:
         trace.refuse_or_note("claim", quota_refusal(exceeded))
+
+
+def _with_counts(quotas: Quotas, trace: CallTrace) -> Quotas:
+    """The quotas together with what guards count."""
+    return replace(quotas, rates=(*quotas.rates, *trace.rates)) if trace.rates else quotas
 
 
 def quota_refusal(exceeded: RateLimited | OverBudget) -> Refusal:

@@ -14,8 +14,9 @@ from assent.core.approval_details import details_of
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.outcome import Pause, Refusal
-from assent.core.render import question, quoted
-from assent.core.risk import ambiguous, asked_by
+from assent.core.policy_verdict import why_approved
+from assent.core.render import question, quoted, visible
+from assent.core.risk import ambiguous, asked_by, stricter
 from assent.pipeline.rehearse import Rehearsed
 from assent.pipeline.trace import CallTrace
 from assent.ports import CoolingDown, Ports, TooManyPending
@@ -29,6 +30,12 @@ async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, trace: CallTra
     """
     why = ambiguous(call.tool.contract, call.arguments)
     by = asked_by(call, why)
+    asking = [one for one in trace.guards if one.action == "approve" and (trace.observing or not one.observed)]
+    if asking or trace.approvals:
+        asked = [*(one.by for one in asking), *(one.by for one in trace.approvals)]
+        by = stricter(by, asked, call.principal)
+        reasons = (why, *(one.asked_because for one in asking), why_approved(trace.approvals))
+        why = " and ".join(filter(None, reasons))
     if by in ("none", "host"):
         trace.passed("confirm", "no confirmation needed" if by == "none" else "the host asks")
         return None
@@ -73,6 +80,8 @@ def pending(approval: Approval, ports: Ports) -> Refusal:
     """
     until = datetime.fromtimestamp(approval.expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     detail = f"This call waits for a person's approval. Nothing has run. It can be decided until {until}."
+    if approval.details and approval.details.get("why"):
+        detail += f" It is asked because {visible(approval.details['why'])}."
     url, command = ports.approval_url(approval.id), ports.approval_command("approve", approval.id)
     facts = {"approval": approval.id}
     if url is not None:

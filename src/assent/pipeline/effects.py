@@ -174,7 +174,7 @@ class EffectRunner:
         return len(left) + self._cancelled_count
 
     async def _abandon(self, claim_id: str, epoch: int) -> None:
-        record = await self._store.recall(claim_id)
+        record = await self._store.claim_by_id(claim_id)
         if record is None or record.epoch != epoch or record.state is not State.STARTED:
             return
         now = self._now()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -13,11 +14,14 @@ from assent.contract.schema_cost import is_large
 from assent.core.audit import Entry, call_facts
 from assent.core.call import Resume
 from assent.core.claims import NEVER, Settlement, State, derives_key
+from assent.core.guard_finding import GuardFinding, finding_facts
 from assent.core.outcome import INPUT_REQUIRED, Answer, Ending, Refusal, declared_failure, error_result, problem_in
 from assent.core.secrets import without_secrets
 from assent.core.timestamps import as_time
+from assent.core.tool_events import collecting_events, recorded_events
 from assent.errors import StoreError
 from assent.pipeline.claim import Claim
+from assent.pipeline.guard import GuardedResult, guard_result, require_connection
 from assent.pipeline.trace import CallTrace
 from assent.ports import NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
 
@@ -26,13 +30,14 @@ SUSPENDED_FOR = 600.0
 
 async def execute(claim: Claim, ports: Ports, trace: CallTrace) -> Answer:
     """Run the tool, store its result durably, and only then answer."""
-    with ports.work.holding(claim.id, claim.epoch):
+    with ports.work.holding(claim.id, claim.epoch), collecting_events():
         try:
             result = await ports.upstream.run(claim.call, claim.upstream_key)
-        except NotReached:
+        except NotReached as unreached:
             if claim.ran_before:
                 return await _end_unknown(claim, ports)
             await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="execute.unavailable", forget=True)
+            await require_connection(claim.call, ports, unreached.scope)
             raise Refusal("execute.unavailable") from None
         except ToolFailed as failed:
             return await _end_failed(claim, failed, ports, trace)
@@ -66,32 +71,57 @@ async def _check_and_settle(claim: Claim, result: dict[str, Any], ports: Ports, 
     if result.get("resultType") == INPUT_REQUIRED:
         return await _suspend(claim, result, ports, trace)
     if result.get("isError"):
-        return await _end_error_result(claim, result, ports, trace)
-    if tool.check_output is not None and is_large(result.get("structuredContent")):
+        return await _end_error_result(claim, _guarded(claim, result, ports, trace), ports, trace)
+    if (tool.check_output is not None or ports.guards) and is_large(result):
         await ports.work.turn()
-    if tool.check_output is not None and (wrong := tool.check_output(result.get("structuredContent"))):
+    wrong = tool.check_output(result.get("structuredContent")) if tool.check_output is not None else []
+    guarded = _guarded(claim, result, ports, trace)
+    if wrong:
         refusal = Refusal("execute.output_invalid", violations=[{"field": f, "reason": r} for f, r in wrong])
-        stored = result if trace.observing else error_result(refusal.problem())
-        await _end(claim, State.SUCCEEDED, stored, ports, code=refusal.code)
+        stored = guarded.result if trace.observing else error_result(refusal.problem())
+        await _end(claim, State.SUCCEEDED, stored, ports, code=refusal.code, findings=guarded.findings)
         trace.refuse_or_note("execute", refusal)
-        return Answer(result)
-    await _end(claim, State.SUCCEEDED, result, ports)
+        return Answer(guarded.result)
+    if guarded.refusal is not None:
+        await _end_withheld(claim, State.SUCCEEDED, guarded, ports)
+    await _end(claim, State.SUCCEEDED, guarded.result, ports, findings=guarded.findings, told=result)
     trace.passed("execute", "succeeded")
-    return Answer(result)
+    return Answer(guarded.result)
+
+
+def _guarded(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> GuardedResult:
+    """The result as the guards leave it: masked before it is stored or leaves."""
+    guarded = guard_result(claim.call, result, ports, observing=trace.observing)
+    trace.guards += guarded.findings
+    return guarded
+
+
+async def _end_withheld(claim: Claim, state: State, guarded: GuardedResult, ports: Ports) -> None:
+    """Settle a call whose result a guard withholds; a retry gets the same refusal."""
+    assert guarded.refusal is not None
+    stored = error_result(guarded.refusal.problem())
+    await _end(claim, state, stored, ports, code=guarded.refusal.code, findings=guarded.findings)
+    raise guarded.refusal
 
 
 async def _suspend(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> Answer:
     """The tool asks its own question: the claim waits for the answer, and is in doubt if none comes."""
     if claim.id is None:
-        return Answer(result)
+        guarded = _guarded(claim, result, ports, trace)
+        if guarded.refusal is not None:
+            raise guarded.refusal
+        return Answer(guarded.result)
     now = ports.now()
     settlement = Settlement(State.SUSPENDED, now, lease_until=now + SUSPENDED_FOR)
     entry = Entry(
         "outcome", now, {**call_facts(claim.call), "claim": ports.keyed_hash(claim.id), "state": State.SUSPENDED.value}
     )
-    await _settle(claim.id, claim.epoch, settlement, [entry], ports)
+    await _settle(claim.id, claim.epoch, settlement, [*_event_entries(claim, ports, now), entry], ports)
+    guarded = _guarded(claim, result, ports, trace)
+    if guarded.refusal is not None:
+        raise guarded.refusal
     trace.passed("execute", "the tool asks its own question")
-    return Answer(result, resume=Resume(claim.id, claim.epoch))
+    return Answer(guarded.result, resume=Resume(claim.id, claim.epoch))
 
 
 async def _end_failed(claim: Claim, failed: ToolFailed, ports: Ports, trace: CallTrace) -> Answer:
@@ -105,21 +135,26 @@ async def _end_failed(claim: Claim, failed: ToolFailed, ports: Ports, trace: Cal
         return await _end_unknown(claim, ports, failed.code)
     undone = mode.outcome == "no_effect" and not (claim.ran_before and contract.idempotency.recovery == "natural")
     state = State.FAILED_NO_EFFECT if undone else State.FAILED
-    await _end(claim, state, result, ports, code=failed.code)
+    guarded = _guarded(claim, result, ports, trace)
+    if guarded.refusal is not None:
+        await _end_withheld(claim, state, guarded, ports)
+    await _end(claim, state, guarded.result, ports, code=failed.code, findings=guarded.findings)
     trace.passed("execute", f"failed as declared: {failed.code}")
-    return Answer(result)
+    return Answer(guarded.result)
 
 
-async def _end_error_result(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> Answer:
+async def _end_error_result(claim: Claim, guarded: GuardedResult, ports: Ports, trace: CallTrace) -> Answer:
     """Handle a result with `isError`; if the contract declares failures, its code must be one of them."""
-    modes = claim.call.tool.contract.failure_modes
+    result, modes = guarded.result, claim.call.tool.contract.failure_modes
+    if guarded.refusal is not None:
+        await _end_withheld(claim, State.FAILED, guarded, ports)
     problem = problem_in(result)
     code, detail = problem.get("code"), problem.get("detail")
     if isinstance(code, str) and code in modes:
         return await _end_failed(claim, ToolFailed(code, detail if isinstance(detail, str) else ""), ports, trace)
     if modes:
         return await _end_undeclared(claim, code if isinstance(code, str) else "", ports, trace, result)
-    await _end(claim, State.FAILED, result, ports, code="execute.failed")
+    await _end(claim, State.FAILED, result, ports, code="execute.failed", findings=guarded.findings)
     trace.passed("execute", "the tool reported an error")
     return Answer(result)
 
@@ -161,27 +196,40 @@ async def _end(
     code: str = "",
     violation: str | None = None,
     forget: bool = False,
+    findings: Sequence[GuardFinding] = (),
+    told: dict[str, Any] | None = None,
 ) -> None:
     """Settle the claim: the second durable write. If it fails, or another process holds the claim, the end is in
     doubt.
 
-    The result of a read is not stored, because it is never replayed.
+    The result of a read is not stored, because it is never replayed. `told` is the result before it was masked, which
+    says how long it is valid.
     """
-    if claim.id is None:
-        return
     call, now = claim.call, ports.now()
+    entries = _event_entries(claim, ports, now)
+    if claim.id is None:
+        for event in entries:
+            ports.store.append(event)
+        return
     name = ports.keyed_hash(claim.id)
     facts = {**call_facts(call), "claim": name, "state": state.value} | ({"code": code} if code else {})
-    entries = [Entry("outcome", now, facts)]
+    entries.append(Entry("outcome", now, facts | (finding_facts(findings) if findings else {})))
     if violation is not None:
         entries.append(
             Entry("violation", now, {**call_facts(call), "claim": name, "code": code}, {"failure": violation})
         )
     kept = None if result is None or call.is_read else orjson.dumps(without_secrets(call.tool.contract, result))
     settlement = Settlement(
-        state, now, kept, _valid_until(claim, result, forget=forget, now=now, retention=ports.retention)
+        state, now, kept, _valid_until(claim, told or result, forget=forget, now=now, retention=ports.retention)
     )
     await _settle(claim.id, claim.epoch, settlement, entries, ports)
+
+
+def _event_entries(claim: Claim, ports: Ports, now: float) -> list[Entry]:
+    """The entries of the events that the tool recorded in this run."""
+    joined = {"claim": ports.keyed_hash(claim.id)} if claim.id is not None else {}
+    facts = {**call_facts(claim.call), **joined}
+    return [Entry("event", now, {**facts, "event": one.name}, {"event": one.values}) for one in recorded_events()]
 
 
 async def _settle(claim_id: str, epoch: int, settlement: Settlement, entries: list[Entry], ports: Ports) -> None:

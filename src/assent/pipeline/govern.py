@@ -6,13 +6,13 @@ from assent.contract.schema_cost import is_large
 from assent.core.approval import Approval
 from assent.core.call import Call, Request
 from assent.core.outcome import Answer, Outcome
-from assent.pipeline.authenticate import authenticate
 from assent.pipeline.authorize import authorize
 from assent.pipeline.claim import claim
 from assent.pipeline.confirm import confirm
 from assent.pipeline.discover import discover
 from assent.pipeline.execute import execute
-from assent.pipeline.guard import guard
+from assent.pipeline.guard import guard, require_connection
+from assent.pipeline.quota_check import check_estimate, check_quotas
 from assent.pipeline.recall import await_concurrent_result, recall
 from assent.pipeline.record import record
 from assent.pipeline.rehearse import rehearse
@@ -28,19 +28,22 @@ async def govern(request: Request, ports: Ports) -> Outcome:
 
 
 async def run_stages(request: Request, ports: Ports, trace: CallTrace) -> Answer:
-    principal = await authenticate(request, ports, trace)
+    principal = trace.identify(request.principal)
     tool = discover(request, principal, ports, trace)
-    missing = authorize(request, principal, tool, trace, await ports.stops())
+    missing = authorize(request, principal, tool, trace, await ports.stops(), ports.policies)
     if is_large(request.arguments):
         await ports.work.turn()
     call = validate(request, principal, tool, trace)
     if known := await recall(call, ports, trace):
         return known
-    guard(call, ports, trace)
+    await guard(call, ports, trace)
+    await check_quotas(call, ports, trace)  # before confirm: no person is asked about a call that cannot run
+    await require_connection(call, ports)
     rehearsal = await rehearse(call, missing, ports, trace)
     if rehearsal.answer:
         return rehearsal.answer
-    step_up(call, ports, trace)  # before confirm: no person is asked about a call that cannot run
+    await check_estimate(call, rehearsal.price, ports, trace)
+    step_up(call, ports, trace)
     approval = await confirm(call, rehearsal, ports, trace)
     if call.is_read and approval is None:
         return await _commit(call, None, rehearsal.price, ports, trace)

@@ -9,6 +9,7 @@ from assent.core.claims import FINISHED, ClaimRecord, State, claim_name, derives
 from assent.core.outcome import Answer, Refusal
 from assent.core.refusals import KEY_REMEDY
 from assent.core.secrets import ALREADY_DELIVERED
+from assent.pipeline.guard import guard_result
 from assent.pipeline.recover import recover, require_same_call, resume
 from assent.pipeline.trace import CallTrace
 from assent.ports import Ports
@@ -30,11 +31,11 @@ async def recall(call: Call, ports: Ports, trace: CallTrace) -> Answer | None:
     if name is None or (trace.observing and call.resume is None and derives_key(call)):
         trace.passed("recall", "no key was sent")
         return None
-    record = await ports.store.recall(name)
+    record = await ports.store.claim_by_id(name)
     if call.resume is not None:
         record = require_same_call(call, record)
     if record is not None and record.state_at(ports.now()) is State.STARTED:
-        record = await ports.store.ended(name, ports.attach)
+        record = await ports.store.wait_until_ended(name, ports.attach)
     return await _judge_record(call, record, ports, trace)
 
 
@@ -62,7 +63,7 @@ async def _judge_record(call: Call, record: ClaimRecord | None, ports: Ports, tr
         return None
     if state in FINISHED:
         trace.passed("recall", f"answered before: {state}")
-        return _replay(call, record)
+        return _replay(call, record, ports, trace)
     if state is State.IN_DOUBT:
         return await recover(call, record, ports, trace)
     if state is State.SUSPENDED and call.resume is not None:
@@ -71,9 +72,15 @@ async def _judge_record(call: Call, record: ClaimRecord | None, ports: Ports, tr
     return None
 
 
-def _replay(call: Call, record: ClaimRecord) -> Answer:
-    """The stored result, marked as a replay. Refused if it no longer matches its schema without the secret."""
-    result = orjson.loads(record.result or b"{}")
+def _replay(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace) -> Answer:
+    """The stored result, marked as a replay and masked as guards say now. Refused if it no longer matches its schema
+    without the secret.
+    """
+    guarded = guard_result(call, orjson.loads(record.result or b"{}"), ports, observing=trace.observing)
+    trace.guards += guarded.findings
+    if guarded.refusal is not None:
+        raise guarded.refusal
+    result = guarded.result
     emptied = ALREADY_DELIVERED in result.get("_meta", {})
     if emptied and call.tool.check_output is not None and call.tool.check_output(result.get("structuredContent")):
         raise Refusal("recall.secret_already_delivered")

@@ -7,8 +7,10 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-from assent.core.audit import Entry, call_facts, call_values, principal_values, request_values
+from assent.core.audit import Entry, call_facts, call_values, principal_values, unknown_tool_values
 from assent.core.call import Request
+from assent.core.catalogue import is_public
+from assent.core.guard_finding import finding_facts, finding_values
 from assent.core.outcome import Answer, Outcome, Pause, Refusal
 from assent.errors import StoreError
 from assent.pipeline.trace import CallTrace
@@ -38,7 +40,7 @@ async def record(request: Request, ports: Ports, pipeline: Pipeline, trace: Call
     try:
         entry = _entry(request, outcome, ports, trace)
         if entry is not None:
-            ports.store.note(entry)
+            ports.store.append(entry)
     except StoreError:
         outcome = outcome if trace.started else Refusal("record.unavailable")
     _notify(ports, trace, outcome)
@@ -55,11 +57,13 @@ async def _ensure_log_writable(ports: Ports) -> None:
 
 def _note_failure(request: Request, ports: Ports, trace: CallTrace) -> None:
     with suppress(StoreError):
-        ports.store.note(Entry("failure", ports.now(), _facts(trace), _values(request, trace)))
+        ports.store.append(Entry("failure", ports.now(), _facts(trace), _values(request, trace)))
 
 
 def _notify(ports: Ports, trace: CallTrace, outcome: Outcome | None) -> None:
-    ports.seen(trace.tool.name if trace.tool is not None else None, outcome, trace.would)
+    """Report the end of a request; a tool that is hidden from some callers is reported without its name."""
+    name = trace.tool.name if trace.tool is not None and is_public(trace.tool) else None
+    ports.seen(name, outcome, trace.would)
 
 
 def _entry(request: Request, outcome: Outcome, ports: Ports, trace: CallTrace) -> Entry | None:
@@ -86,12 +90,14 @@ def _facts(trace: CallTrace) -> dict[str, Any]:
         facts = call_facts(trace.call)
     else:
         facts = {"tool": trace.tool.name} if trace.tool else {}
-    return {**facts, "would": list(trace.would)} if trace.would else facts
+    facts = {**facts, "would": list(trace.would)} if trace.would else facts
+    return {**facts, **finding_facts(trace.guards)} if trace.guards else facts
 
 
 def _values(request: Request, trace: CallTrace) -> dict[str, Any]:
     """The principal and the arguments. The name of an unknown tool is only the caller's text."""
+    policies = {"policies": list(trace.policies)} if trace.policies else {}
     if trace.call is not None:
-        return call_values(trace.call)
-    unknown = {} if trace.tool else request_values(request)
-    return {**unknown, **principal_values(trace.principal)} if trace.principal else unknown
+        return {**call_values(trace.call), **finding_values(trace.guards), **policies}
+    unknown = {} if trace.tool else unknown_tool_values(request.tool)
+    return {**unknown, **principal_values(trace.principal), **policies} if trace.principal else unknown

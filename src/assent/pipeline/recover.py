@@ -66,7 +66,7 @@ async def _doubt(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace
         "state": State.IN_DOUBT.value,
         "epoch": record.epoch + 1,
     }
-    if await ports.store.doubt(record.id, record.epoch, now, Entry("settlement", now, facts)) is None:
+    if await ports.store.mark_in_doubt(record.id, record.epoch, now, Entry("settlement", now, facts)) is None:
         raise Refusal("recall.in_flight", retry_after_ms=1000)
 
 

@@ -8,14 +8,23 @@ from typing import Any, NamedTuple
 import orjson
 
 from assent.contract.parts import Estimate
-from assent.contract.pointers import MISSING, resolve
+from assent.contract.pointers import MISSING
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure
 from assent.pipeline.claim import admit
+from assent.pipeline.guard import guard_result
+from assent.pipeline.quota_check import amount_at, stated_price
 from assent.pipeline.trace import CallTrace
 from assent.pipeline.validate import strip_control_arguments
 from assent.ports import NotReached, NotRun, Ports, Rehearsal, ToolFailed
+
+_NO_DRY_RUN = "The contract requires a dry run, and this tool has none of its own: a simulated preview does not count."
+_ACCEPT_SIMULATED = (
+    "Tell the user. An operator can let a preview made from the contract count, with `simulated: accepted` under "
+    "`dry_run` in the tool's contract."
+)
+_SIMULATED = "The tool was not asked: this preview comes from its contract, so the tool's own checks are still to come."
 
 
 class Rehearsed(NamedTuple):
@@ -34,14 +43,27 @@ async def rehearse(call: Call, missing: tuple[str, ...], ports: Ports, trace: Ca
         return Rehearsed(await _preview(call, missing, ports, trace))
     spec = call.tool.contract.dry_run
     earlier = await _recent_rehearsal(call, ports) if spec.mode != "none" else None
-    if earlier is None and spec.mode == "required":
-        trace.refuse_or_note("rehearse", Refusal("rehearse.dry_run_required", dry_run_argument=spec.argument))
+    preview = orjson.loads(earlier.preview) if earlier is not None else None
+    if spec.mode == "required" and (preview is None or (_is_simulated(preview) and spec.simulated != "accepted")):
+        trace.refuse_or_note("rehearse", _dry_run_refusal(call))
     price = await _price(call, ports, trace)
     if earlier is None:
         trace.passed("rehearse", f"price {price}" if price else "no dry run needed")
         return Rehearsed(price=price)
     trace.passed("rehearse", "a dry run with these arguments exists")
-    return Rehearsed(None, orjson.loads(earlier.preview), hashlib.sha256(earlier.preview).hexdigest(), price)
+    return Rehearsed(None, preview, hashlib.sha256(earlier.preview).hexdigest(), price)
+
+
+def _is_simulated(preview: Any) -> bool:
+    return isinstance(preview, dict) and preview.get("simulated") is True
+
+
+def _dry_run_refusal(call: Call) -> Refusal:
+    """The refusal of a call without its required dry run. No retry helps if the tool has no dry run of its own."""
+    spec = call.tool.contract.dry_run
+    if call.tool.rehearses or spec.simulated == "accepted":
+        return Refusal("rehearse.dry_run_required", dry_run_argument=spec.argument)
+    return Refusal("rehearse.dry_run_required", _NO_DRY_RUN, remedy=_ACCEPT_SIMULATED, dry_run_argument=spec.argument)
 
 
 async def _recent_rehearsal(call: Call, ports: Ports) -> Rehearsal | None:
@@ -54,7 +76,7 @@ async def _recent_rehearsal(call: Call, ports: Ports) -> Rehearsal | None:
 async def _preview(call: Call, missing: tuple[str, ...], ports: Ports, trace: CallTrace) -> Answer:
     """The upstream's own preview completed from the contract, or one from the contract alone."""
     native = call.tool.rehearses and not missing
-    result = await _run(call, ports) if native else {"content": []}
+    result = _guarded(call, await _run(call, ports), ports, trace) if native else {"content": []}
     if result.get("isError") or result.get("resultType") == INPUT_REQUIRED:
         trace.passed("rehearse", "the tool's own dry run gave no preview")
         return Answer(result)
@@ -72,6 +94,15 @@ async def _preview(call: Call, missing: tuple[str, ...], ports: Ports, trace: Ca
     return answer
 
 
+def _guarded(call: Call, result: dict[str, Any], ports: Ports, trace: CallTrace) -> dict[str, Any]:
+    """The tool's own preview as the guards leave it."""
+    guarded = guard_result(call, result, ports, observing=trace.observing)
+    trace.guards += guarded.findings
+    if guarded.refusal is not None and guarded.refusal.code != "guard.mask_misfit":  # A preview has no output schema.
+        raise guarded.refusal
+    return guarded.result
+
+
 def _complete_preview(call: Call, given: Any, missing: tuple[str, ...], *, simulated: bool) -> dict[str, Any]:
     contract = call.tool.contract
     preview: dict[str, Any] = {"dryRun": True}
@@ -83,6 +114,7 @@ def _complete_preview(call: Call, given: Any, missing: tuple[str, ...], *, simul
     preview.setdefault("estimatedDurationMs", None)
     if simulated:
         preview["simulated"] = True
+        preview["warnings"] = [*preview["warnings"], _SIMULATED]
     return preview
 
 
@@ -105,10 +137,9 @@ async def _run(call: Call, ports: Ports) -> dict[str, Any]:
 async def _price(call: Call, ports: Ports, trace: CallTrace) -> str | None:
     """The price from the contract's estimate or cost, as text; a price that cannot be determined stops the call."""
     estimate, cost = call.tool.contract.estimate, call.tool.contract.cost
-    currency = f" {cost.currency}" if cost and cost.currency else ""
     if estimate is None:
-        amount = _amount(call.stated, cost.amount) if cost else MISSING
-        return None if amount is MISSING else f"{amount}{currency}"
+        return stated_price(call)
+    currency = f" {cost.currency}" if cost and cost.currency else ""
     amount = await _estimate_amount(call, estimate, ports)
     if amount is MISSING:
         trace.refuse_or_note("rehearse", Refusal("rehearse.estimate_failed"))
@@ -123,11 +154,4 @@ async def _estimate_amount(call: Call, estimate: Estimate, ports: Ports) -> Any:
         result = await ports.upstream.read(estimate.tool, arguments, call)
     except Exception:
         return MISSING
-    return MISSING if result.get("isError") else _amount(result.get("structuredContent"), estimate.amount)
-
-
-def _amount(document: Any, pointer: str) -> Any:
-    """The value at the pointer if it can be an amount: a number, or a text that is not empty."""
-    amount = resolve(document, pointer)
-    is_one = isinstance(amount, int | float) if not isinstance(amount, str) else amount.strip()
-    return amount if is_one and not isinstance(amount, bool) else MISSING
+    return MISSING if result.get("isError") else amount_at(result.get("structuredContent"), estimate.amount)

@@ -38,7 +38,7 @@ async def settle(
         return await _settle(person, claim_id, finding, ports, result, no_secrets, note)
     except Refusal as refusal:
         values = {"claim": claim_id[:64], "finding": finding, **principal_values(person)}
-        ports.store.note(Entry("denial", ports.now(), {"action": "settle", "code": refusal.code}, values))
+        ports.store.append(Entry("denial", ports.now(), {"action": "settle", "code": refusal.code}, values))
         raise
 
 
@@ -61,7 +61,7 @@ async def _settle(
     entry = Entry("operator", now, _facts(record, settlement.state, ports), values)
     if not await ports.store.settle(record.id, record.epoch, settlement, [entry]):
         raise Refusal("settle.not_in_doubt")
-    settled = await ports.store.recall(record.id)
+    settled = await ports.store.claim_by_id(record.id)
     assert settled is not None
     return settled
 
@@ -74,7 +74,7 @@ def _valid_until(finding: Finding, record: ClaimRecord) -> float | None:
 
 
 async def _load_in_doubt(claim_id: str, ports: Ports) -> ClaimRecord:
-    record = await ports.store.recall(claim_id)
+    record = await ports.store.claim_by_id(claim_id)
     if record is None:
         raise Refusal("settle.unknown", f"There is no claim {claim_id[:64]}.")
     state = record.state_at(ports.now())
@@ -87,7 +87,7 @@ async def _fence(record: ClaimRecord, person: Principal, ports: Ports) -> ClaimR
     """Record the doubt first, so that the process that started the claim can no longer end it."""
     now = ports.now()
     entry = Entry("settlement", now, _facts(record, State.IN_DOUBT, ports), _values(person, record))
-    doubted = await ports.store.doubt(record.id, record.epoch, now, entry)
+    doubted = await ports.store.mark_in_doubt(record.id, record.epoch, now, entry)
     if doubted is None:
         raise Refusal("settle.not_in_doubt")
     return doubted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from assent.contract.parts import StepUp
 from assent.core.call import Call
+from assent.core.default_step_up import CRITICAL
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.pipeline.trace import CallTrace
@@ -17,9 +18,12 @@ _NO_LOGIN = (
 
 def step_up(call: Call, ports: Ports, trace: CallTrace) -> None:
     """Refuse with a challenge if the contract needs a more recent or stronger authentication."""
-    spec, condition = call.tool.contract.step_up, call.tool.step_up_when
+    contract, condition = call.tool.contract, call.tool.step_up_when
+    spec = contract.step_up
+    if spec is None and contract.risk in CRITICAL:
+        spec = ports.default_step_up.for_caller(call.principal)
     if spec is None:
-        trace.passed("step_up", "the contract needs no step-up")
+        trace.passed("step_up", "no step-up needed")
         return
     if condition is not None and not condition.holds(call.arguments):
         trace.passed("step_up", f"not needed: {condition.source} is false")

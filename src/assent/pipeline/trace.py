@@ -6,8 +6,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from assent.core.call import Call
+from assent.core.guard_finding import GuardFinding
 from assent.core.outcome import Ending
+from assent.core.policy_verdict import PolicyReason
 from assent.core.principal import Principal
+from assent.core.quotas import RateSlot
 from assent.core.tool import Tool
 
 
@@ -35,6 +38,14 @@ class CallTrace:
     _notes: list[tuple[str, str, str, tuple[object, ...]]] = field(default_factory=list)
     would: list[str] = field(default_factory=list)
     """Codes of pauses and refusals that did not happen because the mode is `observe`."""
+    policies: list[str] = field(default_factory=list)
+    """The ids of the policies that denied the call or asked for an approval."""
+    approvals: list[PolicyReason] = field(default_factory=list)
+    """The policies that ask for an approval of this call."""
+    guards: list[GuardFinding] = field(default_factory=list)
+    """What guards found in the arguments and the result."""
+    rates: list[RateSlot] = field(default_factory=list)
+    """What the call takes from the counts of guards."""
 
     @property
     def notes(self) -> list[StageNote]:
@@ -44,9 +55,26 @@ class CallTrace:
             for stage, verdict, reason, parts in self._notes
         ]
 
+    def identify(self, principal: Principal) -> Principal:
+        """Note who calls; the edge has authenticated them."""
+        self.principal = principal
+        self.passed(
+            "authenticate", "%s %s of tenant %s, %s", principal.kind, principal.id, principal.tenant, principal.mode
+        )
+        return principal
+
     def passed(self, stage: str, reason: str, *parts: object) -> None:
         """Note that a stage passed; `reason` is a format for `parts`, if there are any."""
         self._notes.append((stage, "pass", reason, parts))
+
+    def would_stop(self, stage: str, code: str, detail: str) -> None:
+        """Note what would have stopped the call if it were enforced."""
+        if code not in self.would:
+            self.would.append(code)
+        self._notes.append((stage, "would stop", "%s: %s", (code, detail)))
+
+    def warned(self, stage: str, reason: str) -> None:
+        self._notes.append((stage, "warn", "%s", (reason,)))
 
     def stopped(self, stage: str, reason: str) -> None:
         self._notes.append((stage, "stop", reason, ()))
@@ -55,7 +83,6 @@ class CallTrace:
         """Raise a pause or refusal; in observe mode, note that it would have been raised."""
         if not self.observing:
             raise ending
-        code = getattr(ending, "code", stage)
-        self.would.append(code)
-        detail = getattr(ending, "detail", "") or "a person would be asked"
-        self._notes.append((stage, "would stop", "%s: %s", (code, detail)))
+        self.would_stop(
+            stage, getattr(ending, "code", stage), getattr(ending, "detail", "") or "a person would be asked"
+        )

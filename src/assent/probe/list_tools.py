@@ -27,11 +27,12 @@ from pydantic import ValidationError
 
 from assent.contract.decorator import contract_of
 from assent.contract.model import Contract
-from assent.contract.wire import CONTRACT_KEY
 from assent.core.catalogue import Catalogue
 from assent.core.render import visible
 from assent.errors import AssentError
-from assent.library.sdk import IDENTIFIER, sdk_tools
+from assent.library.function_outcome import is_watched
+from assent.library.integration import IDENTIFIER
+from assent.library.sdk import sdk_tools
 from assent.mcp.jsonrpc import RpcError
 from assent.probe.errors import reason_of
 from assent.upstreams.errors import UpstreamError as UpstreamFault
@@ -254,7 +255,7 @@ def own_hints_in(server: Any) -> dict[str, dict[str, Any]]:
     return {
         tool.name: tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True)
         for tool in _registered(server)
-        if tool.annotations is not None and CONTRACT_KEY not in (tool.meta or {})
+        if tool.annotations is not None and not is_watched(tool.fn)
     }
 
 

@@ -42,7 +42,7 @@ class BatchedStore(ABC):
         """Load the records that an operation needs, for reading only."""
 
     @abstractmethod
-    async def recall(self, claim_id: str) -> ClaimRecord | None: ...
+    async def claim_by_id(self, claim_id: str) -> ClaimRecord | None: ...
 
     @abstractmethod
     async def approval(self, approval_id: str) -> Approval | None: ...
@@ -64,7 +64,7 @@ class BatchedStore(ABC):
     ) -> ClaimRecord | None:
         return await self._change(operations.retake(claim_id, epoch, lease_until, now, entry))
 
-    async def doubt(self, claim_id: str, epoch: int, now: float, entry: Entry) -> ClaimRecord | None:
+    async def mark_in_doubt(self, claim_id: str, epoch: int, now: float, entry: Entry) -> ClaimRecord | None:
         doubted = await self._change(operations.doubt(claim_id, epoch, now, entry))
         self._waiters.wake([claim_id])
         return doubted
@@ -78,10 +78,10 @@ class BatchedStore(ABC):
     async def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
         await self._change(operations.extend(leases, lease_until))
 
-    async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
+    async def wait_until_ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
         return await self._waiters.until(
             claim_id,
-            self.recall,
+            self.claim_by_id,
             lambda record: record is None or record.state is not State.STARTED,
             timeout,
         )

@@ -38,7 +38,7 @@ class MemoryStore(BatchedStore):
     async def _loaded(self, operation: StoreOperation[Any]) -> Records:
         return Records(rates=dict(self._records.rates), tallies=dict(self._records.tallies))
 
-    async def recall(self, claim_id: str) -> ClaimRecord | None:
+    async def claim_by_id(self, claim_id: str) -> ClaimRecord | None:
         return self._records.claims.get(claim_id)
 
     async def claims(
@@ -84,6 +84,33 @@ class MemoryStore(BatchedStore):
             and (pending_at is None or one.state_at(pending_at) is ApprovalState.PENDING)
         ]
         return sorted(chosen, key=lambda one: (-one.asked_at, one.id))[:limit]
+
+    async def urgent_approvals(
+        self, now: float, *, tenant: str | None = None, requester: str | None = None, skip: int = 0, limit: int = 100
+    ) -> list[Approval]:
+        found = sorted(self._pending(now, tenant, requester), key=lambda one: one.urgency)
+        return found[skip : skip + limit]
+
+    async def count_pending(
+        self, now: float, *, tenant: str | None = None, requester: str | None = None
+    ) -> tuple[int, float | None]:
+        found = self._pending(now, tenant, requester)
+        return len(found), min((one.expires_at for one in found), default=None)
+
+    async def decided_approvals(
+        self, *, tenant: str | None = None, requester: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        every = await self.approvals(tenant=tenant, requester=requester, limit=len(self._records.approvals))
+        return [one for one in every if one.pending_until is None][:limit]
+
+    def _pending(self, now: float, tenant: str | None, requester: str | None) -> list[Approval]:
+        return [
+            one
+            for one in self._records.approvals.values()
+            if tenant in (None, one.tenant)
+            and requester in (None, one.requester)
+            and one.state_at(now) is ApprovalState.PENDING
+        ]
 
     async def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
         return self._records.last_used_approval(tenant, requester, tool, before)
@@ -171,7 +198,7 @@ class MemoryStore(BatchedStore):
     def check(self) -> None:
         return None
 
-    def note(self, entry: Entry) -> None:
+    def append(self, entry: Entry) -> None:
         self._records.append([entry_row(entry)])
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[LogEntry]:

@@ -19,7 +19,7 @@ from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
 from assent.errors import StoreError
 from assent.ports import LogEntry
-from assent.stores.randomness import randomness
+from assent.stores.ids import randomness
 
 _LETTERS = "!#$&'()*+,/:;<=>?@[]^_`{|}~-."
 
@@ -166,7 +166,7 @@ def key_row(record: KeyRecord) -> tuple[Any, ...]:
 def key_of(row: Sequence[Any]) -> KeyRecord:
     digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at = row
     granted = frozenset(orjson.loads(scopes)), frozenset(orjson.loads(roles))
-    who = Principal(name, kind, tenant, *granted, mode=mode)
+    who = Principal(name, kind, tenant, *granted, mode=mode, method="api_key")
     return KeyRecord(digest, start, who, created_at, revoked_at, expires_at)
 
 

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import Any
 
+from assent.core.tool_events import collecting_events
 from assent.testing.broken_store import BrokenStore, failing_at, failing_nth
 from assent.testing.world import AGENT, ANN, Clock, FakeUpstream, World, as_given
 
@@ -23,6 +24,7 @@ __all__ = [
     "as_given",
     "assert_annotations",
     "assert_promises_kept",
+    "collecting_events",
     "every_tool_annotated",
     "failing_at",
     "failing_nth",

@@ -9,8 +9,8 @@ from typing import Any, cast
 from assent.errors import StoreError
 from assent.ports import Store
 
-WRITES = ("claim", "admit", "retake", "doubt", "settle", "extend", "ask", "decide", "remember", "note")
-READS = ("recall", "ended", "approval", "approval_for", "rehearsed")
+WRITES = ("claim", "admit", "retake", "mark_in_doubt", "settle", "extend", "ask", "decide", "remember", "append")
+READS = ("claim_by_id", "wait_until_ended", "approval", "approval_for", "rehearsed")
 
 Fails = Callable[[str, int], bool]
 
@@ -32,7 +32,7 @@ class BrokenStore:
         method = getattr(self.inner, name)
         if name not in WRITES + READS:
             return method
-        return self._sync(name, method) if name == "note" else self._async(name, method)
+        return self._sync(name, method) if name == "append" else self._async(name, method)
 
     def _count_or_fail(self, name: str) -> None:
         before = len(self.operations)

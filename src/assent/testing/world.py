@@ -15,9 +15,12 @@ from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.outcome import Outcome, Refusal
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
+from assent.guards import GuardRule
+from assent.pipeline.authenticate import authenticate
 from assent.pipeline.effects import EffectRunner
 from assent.pipeline.govern import govern
-from assent.ports import Guard, Ports, Store
+from assent.pipeline.ports_factory import make_ports
+from assent.ports import Store
 from assent.stores.memory import MemoryStore
 
 Function = Callable[[dict[str, Any]], Any]
@@ -92,7 +95,7 @@ class World:
         *,
         profile: str = "spec",
         store: Store | None = None,
-        guards: tuple[Guard, ...] = (),
+        guards: tuple[GuardRule, ...] = (),
         mode: Any = "enforce",
         has_test: bool = False,
     ) -> None:
@@ -103,11 +106,10 @@ class World:
         self.deploy(contracts)
         self.work = EffectRunner(self.store, self.clock)
         ids = itertools.count(1)
-        self.ports = Ports(
-            catalogue=lambda: self.catalogue,
-            store=self.store,
+        self.ports = make_ports(
+            self.store,
+            lambda: self.catalogue,
             upstream=self.upstream,
-            authenticate=as_given,
             now=self.clock,
             new_id=lambda: f"id-{next(ids)}",
             work=self.work,
@@ -141,7 +143,11 @@ class World:
     ) -> Outcome:
         """Run one request through the whole pipeline."""
         keys = (key,) if key is not None else ()
-        return await govern(Request(tool, arguments, by, keys, reply, can_ask=can_ask), self.ports)
+        try:
+            principal = await authenticate(as_given(by), tool, self.ports)
+        except Refusal as refusal:
+            return refusal
+        return await govern(Request(tool, arguments, principal, keys, reply, can_ask=can_ask), self.ports)
 
     def but(self, **changes: Any) -> None:
         """Change some of the ports."""

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast, get_args
-
-from mcp.shared.inbound import mcp_param_headers, x_mcp_header_map
-from mcp_types import (
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    LOG_LEVEL_META_KEY,
-    METHOD_NOT_FOUND,
-    MISSING_REQUIRED_CLIENT_CAPABILITY,
-    URL_ELICITATION_REQUIRED,
-    LoggingLevel,
-)
+from typing import Any, cast
 
 from assent.core.call import Call
 from assent.core.principal import Principal
@@ -23,17 +13,30 @@ from assent.core.tool import Tool
 from assent.mcp.channel import CannotAsk
 from assent.mcp.idempotency_key import META_KEY
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.mirrored_headers import header_names, mirror_arguments
+from assent.mcp.protocol import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    LOG_LEVEL_META_KEY,
+    LOG_LEVELS,
+    METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
+    URL_ELICITATION_REQUIRED,
+)
 from assent.mcp.requests import Era, McpRequest
 from assent.mcp.tracing import CARRIED, LONGEST, inject_trace_context
 from assent.ports import NotReached, NotRun, OutcomeUnknown
-from assent.upstreams.errors import UpstreamError
+from assent.upstreams.errors import Unauthorized, UpstreamError, safe_error_text
 from assent.upstreams.http.server import Described
-from assent.upstreams.suspended_calls import Ask, SuspendedCalls, UnknownRequestState, asks_of
+from assent.upstreams.oauth.errors import NotConnected
+from assent.upstreams.suspended_calls import Ask, SuspendedCalls, UnknownRequestState
 from assent.upstreams.tasks import is_task
 from assent.web.asgi import Headers
 
+logger = logging.getLogger(__name__)
+
 MOST_ROUNDS = 10
-_LOG_LEVELS = get_args(LoggingLevel)
+_ASKS = {"elicitation": ("form", "url"), "sampling": ("context", "tools"), "roots": ()}
 _ROUND_PARAMS = frozenset({"_meta", "inputResponses", "requestState"})
 # Errors that mean the tool did not run.
 _BEFORE_RUNNING = frozenset(
@@ -106,7 +109,12 @@ class McpLink:
                 raise OutcomeUnknown(f"upstream {self.name!r} turned the call into a task, which was not requested")
             return drop_invalid_meta(result)
         except UpstreamError as fault:
-            raise (OutcomeUnknown if fault.sent else NotReached)(str(fault)) from fault
+            if isinstance(fault, Unauthorized):
+                logger.warning("upstream %s refused %s: %s", self.name, call.tool.name, safe_error_text(fault))
+            if fault.may_have_run:
+                raise OutcomeUnknown(str(fault)) from fault
+            scope = fault.scope if isinstance(fault, NotConnected) else None
+            raise NotReached(str(fault), scope) from fault
         except RpcError as error:
             if (
                 isinstance(error, UnknownRequestState) and call.resume is not None
@@ -150,7 +158,7 @@ class McpLink:
 def param_headers(tool: Tool, arguments: Mapping[str, Any]) -> Headers:
     """The `Mcp-Param-*` headers in which a tool wants its arguments mirrored, in either era of the caller."""
     named = header_map(tool)
-    headers = mcp_param_headers(named, arguments) if named else {}
+    headers = mirror_arguments(named, arguments) if named else {}
     return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
@@ -158,7 +166,7 @@ def header_map(tool: Tool) -> Mapping[tuple[str, ...], str]:
     """The arguments of a tool that are mirrored in headers."""
     found: Mapping[tuple[str, ...], str] | None = tool.derived.get("headers")
     if found is None:
-        found = tool.derived["headers"] = x_mcp_header_map(tool.definition["inputSchema"])
+        found = tool.derived["headers"] = header_names(tool.definition["inputSchema"])
     return found
 
 
@@ -212,7 +220,7 @@ def with_log_level(params: dict[str, Any], mcp_request: McpRequest) -> dict[str,
     level = session.log_level if session is not None else None
     if level is None and isinstance(meta, dict):
         level = meta.get(LOG_LEVEL_META_KEY)
-    if level not in _LOG_LEVELS:
+    if level not in LOG_LEVELS:
         return params
     return {**params, "_meta": {**params.get("_meta", {}), LOG_LEVEL_META_KEY: level}}
 
@@ -231,6 +239,16 @@ async def suspended_call(
     if not capabilities:
         return await request(reply)
     return await suspended_calls.begin(request, owner, request_key, capabilities, reply, token)
+
+
+def asks_of(capabilities: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The questions that a client can be asked, in the terms of the handshake era: few enough for a session each."""
+    found = {name: (capabilities or {}).get(name) for name in _ASKS}
+    return {
+        name: {kind: {} for kind in _ASKS[name] if isinstance(declared.get(kind), dict)}
+        for name, declared in found.items()
+        if isinstance(declared, dict)
+    }
 
 
 def caller_of(mcp_request: McpRequest) -> Principal:

@@ -19,7 +19,6 @@ from assent.contract.wire import Claims, read_claims
 from assent.core.tool import Tool, compile_tool
 from assent.errors import ContractError
 from assent.infer import Inference, classify
-from assent.infer.page_views import is_view
 from assent.upstreams.tasks import ONLY_AS_A_TASK, plain_definition
 
 CONFIDENT = 0.8
@@ -123,10 +122,15 @@ def _infer_contract(
 ) -> Contract | None:
     if policy.without_contract != "infer":
         return None
+    from assent.infer.page_views import is_view
+
     inference, claims = classify(definition), read_claims(definition)
     if blanket and claims.destructive and inference.confidence >= CONFIDENT and is_view(definition):
         claims = replace(claims, destructive=None)
     tier, risk = judge(inference, claims, trusted=policy.trust == "annotations")
+    by_verb = policy.profile.tier_by_verb(name) if policy.trust != "annotations" else None
+    if by_verb is not None and by_verb > tier:
+        tier, risk = by_verb, max(DEFAULT_RISK[by_verb], risk)
     fields: dict[str, Any] = {
         "side_effect": tier,
         "risk": risk,
@@ -155,15 +159,15 @@ def judge(inference: Inference, claims: Claims, *, trusted: bool) -> tuple[Tier,
     claimed = _claimed_tier(claims)
     if trusted and claimed is not None:
         tier = claimed
-        return tier, max(DEFAULT_RISK[tier], risk if tier == inferred else Risk.LOW, key=lambda one: one.number)
+        return tier, max(DEFAULT_RISK[tier], risk if tier == inferred else Risk.LOW)
     if inference.confidence >= CONFIDENT:
-        tier = inferred if claimed is None else _more_severe(inferred, claimed)
-        return tier, max(DEFAULT_RISK[tier], risk, key=lambda one: one.number)
+        tier = inferred if claimed is None else max(inferred, claimed)
+        return tier, max(DEFAULT_RISK[tier], risk)
     if claimed is not None and risk is not Risk.FORBIDDEN:
-        tier = claimed if claimed is Tier.READ else _more_severe(inferred, claimed)
-        return tier, DEFAULT_RISK[tier] if tier is Tier.READ else max(DEFAULT_RISK[tier], risk, key=_number)
+        tier = claimed if claimed is Tier.READ else max(inferred, claimed)
+        return tier, DEFAULT_RISK[tier] if tier is Tier.READ else max(DEFAULT_RISK[tier], risk)
     tier = inferred if inferred is not Tier.READ else Tier.WRITE
-    return tier, max(Risk.HIGH, risk, key=_number)
+    return tier, max(Risk.HIGH, risk)
 
 
 def _reaches_out(inference: Inference, claims: Claims, *, trusted: bool) -> bool:
@@ -173,10 +177,6 @@ def _reaches_out(inference: Inference, claims: Claims, *, trusted: bool) -> bool
     return inference.open_world or claims.open_world is True
 
 
-def _number(risk: Risk) -> int:
-    return risk.number
-
-
 def _claimed_tier(claims: Claims) -> Tier | None:
     """The tier that the annotations claim; None if they claim nothing."""
     if claims.read_only is None and claims.destructive is None:
@@ -184,13 +184,6 @@ def _claimed_tier(claims: Claims) -> Tier | None:
     if claims.read_only:
         return Tier.READ
     return Tier.DESTRUCTIVE if claims.destructive else Tier.WRITE
-
-
-_SEVERITY = [Tier.READ, Tier.COMPUTE, Tier.WRITE, Tier.SHARE_EXPORT, Tier.EXTERNAL_SPEND, Tier.DESTRUCTIVE]
-
-
-def _more_severe(one: Tier, other: Tier) -> Tier:
-    return max(one, other, key=_SEVERITY.index)
 
 
 def _annotated_title(definition: Mapping[str, Any]) -> Any:

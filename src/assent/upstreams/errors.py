@@ -20,6 +20,11 @@ class UpstreamError(Exception):
         self.detail, self.advice = detail, advice
         self.sent = sent
 
+    @property
+    def may_have_run(self) -> bool:
+        """Whether the call may have had an effect."""
+        return self.sent
+
 
 def safe_error_text(error: Exception) -> str:
     """The description of an upstream's failure for a log: Assent's own text, never the upstream's."""
@@ -82,8 +87,9 @@ class ProtocolViolation(UpstreamError):
 
 
 class Unauthorized(ProtocolViolation):
-    """The upstream did not accept the gateway's credentials."""
+    """The upstream did not accept the gateway's credentials (401, 403 or 407), so it ran nothing."""
 
+    may_have_run = False
     remedy = "The gateway's credentials for this upstream are missing or wrong; its operator must correct them."
 
 

@@ -12,17 +12,15 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from mcp_types import INVALID_PARAMS
-
 from assent.mcp.channel import ClientChannel, StreamListener, can_answer
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.protocol import INVALID_PARAMS
 
 # A waiting call holds one of the hundred connections of its upstream, and the answer needs one too.
 MOST_SUSPENDED = 50
 MOST_OF_ONE = 20
 TIMEOUT = 600.0
 QUESTION = "question"
-_ASKS = {"elicitation": ("form", "url"), "sampling": ("context", "tools"), "roots": ()}
 
 Answer = dict[str, Any]
 Ask = Callable[[StreamListener], Awaitable[Answer]]
@@ -189,16 +187,6 @@ class SuspendedCalls:
         suspended_call = self._pop(name)
         suspended_call.task.add_done_callback(_retrieve_exception)
         suspended_call.task.cancel()
-
-
-def asks_of(capabilities: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The questions that a client can be asked, in the terms of the handshake era: few enough for a session each."""
-    found = {name: (capabilities or {}).get(name) for name in _ASKS}
-    return {
-        name: {kind: {} for kind in _ASKS[name] if isinstance(declared.get(kind), dict)}
-        for name, declared in found.items()
-        if isinstance(declared, dict)
-    }
 
 
 def _retrieve_exception(task: asyncio.Future[Answer]) -> None:

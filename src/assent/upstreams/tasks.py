@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from mcp_types import CLIENT_CAPABILITIES_META_KEY, METHOD_NOT_FOUND
 
 from assent.core.outcome import Refusal
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.protocol import CLIENT_CAPABILITIES_META_KEY, METHOD_NOT_FOUND
 from assent.upstreams.errors import ProtocolViolation
 from assent.web.asgi import Message, Send
 

@@ -1,6 +1,7 @@
 """Reads HTTP requests and writes responses, within limits."""
 
 import asyncio
+import ipaddress
 from typing import Protocol
 
 import orjson
@@ -17,6 +18,14 @@ class BodyTooLarge(Exception):
 
 class Disconnected(Exception):
     """The client closed the connection."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address is one of this machine itself; a name is not an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 async def read_body(headers: Headers, receive: Receive, limit: int, patience: float = 30.0) -> bytes:

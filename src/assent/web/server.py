@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import socket
+from collections.abc import Coroutine
 from typing import Any, cast
 
 import orjson
@@ -132,7 +133,7 @@ def make_server(app: App, *, keep_alive: int = 75, drain: int = 20, **extra: Any
         uvicorn.Config(
             app,
             http=BoundedProtocol,
-            loop="uvloop",
+            loop="none",
             ws="none",
             proxy_headers=False,
             server_header=False,
@@ -145,6 +146,17 @@ def make_server(app: App, *, keep_alive: int = 75, drain: int = 20, **extra: Any
             **extra,
         )
     )
+
+
+def run_loop(work: Coroutine[Any, Any, None]) -> None:
+    """Runs a coroutine on uvloop where it is installed, and otherwise on asyncio's own event loop."""
+    try:
+        from uvloop import new_event_loop
+    except ImportError:  # There is no uvloop for Windows.
+        asyncio.run(work)
+        return
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(work)
 
 
 def tune_gc() -> None:

@@ -57,6 +57,31 @@ def clock() -> Clock:
     return Clock()
 
 
+@pytest.mark.parametrize(
+    ("issuer", "claims", "mode"),
+    [
+        (ISSUER, {}, "live"),
+        (ISSUER, {"mode": "test"}, "test"),
+        (ISSUER, {"mode": "live"}, "live"),
+        (ISSUER, {"env": "test"}, "live"),
+        (replace(ISSUER, mode="test"), {}, "test"),
+        (replace(ISSUER, mode_claim="env"), {"env": "test", "mode": "online"}, "test"),
+    ],
+)
+async def test_a_token_says_whether_its_caller_is_in_test_mode(
+    clock: Clock, issuer: Issuer, claims: dict[str, Any], mode: str
+) -> None:
+    tokens = JwtVerifier(issuer, Keys(jwk("k1", EC_KEY)), clock)
+    assert (await tokens.principal(signed(clock, **claims))).mode == mode
+
+
+@pytest.mark.parametrize("mode", ["Test", "", "sandbox", True, ["test"]])
+async def test_a_token_of_an_unknown_mode_is_refused_and_not_taken_for_live(clock: Clock, mode: Any) -> None:
+    assert await refused(JwtVerifier(ISSUER, Keys(jwk("k1", EC_KEY)), clock), signed(clock, mode=mode)) == (
+        "authenticate.invalid"
+    )
+
+
 async def test_a_good_token_names_its_subject_scopes_and_chain(clock: Clock) -> None:
     tokens = JwtVerifier(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
     found = await tokens.principal(

@@ -12,9 +12,9 @@ from typing import Any
 import httpx2
 import jwt
 import pytest
-import yaml
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import GatewayApp
 from assent.gateway.auth.jwt import REFRESH_AT_MOST_EVERY, Issuer, JwtVerifier
 from assent.testing import Clock
@@ -55,7 +55,7 @@ class Scene:
 
 @asynccontextmanager
 async def oauth(folder: Path, **more: Any) -> AsyncIterator[Scene]:
-    (folder / "scoped.yaml").write_text(yaml.safe_dump({"tools": CONTRACTS}))
+    (folder / "scoped.yaml").write_text(write_yaml({"tools": CONTRACTS}))
     async with identity_provider() as provider:
         believed = {"issuer": provider.issuer, "audience": provider.audience, **more}
         settings = {"auth": {"jwt": believed}, "contracts": [str(folder / "scoped.yaml")]}
@@ -186,7 +186,7 @@ async def test_keys_are_rotated_without_a_restart_and_the_old_one_is_forgotten(t
     async with oauth(tmp_path) as there:
         clock = Clock(time.time())
         issuer = Issuer(there.provider.issuer, there.provider.audience)
-        there.gateway_app.authenticator.credential_checker.tokens = JwtVerifier(issuer, fetch_json, clock)
+        there.gateway_app.authenticator.tokens = JwtVerifier(issuer, fetch_json, clock)
         old = there.provider.token(scope="orders:read", jti="1")
         assert await there.names(old) == ["list_orders"]
         unseen = there.provider.token(scope="orders:read", jti="2")

@@ -7,9 +7,9 @@ from typing import Any
 
 import httpx2
 import pytest
-import yaml
 
 from assent.config.load import parse_settings
+from assent.contract.yaml_document import write_yaml
 from assent.errors import FaultsError
 from support.gateways import HEADERS, post, rpc, shop_gateway
 from support.identity_provider import identity_provider
@@ -20,7 +20,7 @@ METADATA = "/.well-known/oauth-protected-resource"
 
 
 def settings(folder: Path, provider: Any, contracts: dict[str, Any] | None = None, **jwt: Any) -> dict[str, Any]:
-    (folder / "scoped.yaml").write_text(yaml.safe_dump({"tools": contracts or {}}))
+    (folder / "scoped.yaml").write_text(write_yaml({"tools": contracts or {}}))
     believed = {"issuer": provider.issuer, "audience": provider.audience, **jwt}
     return {"auth": {"jwt": believed}, "contracts": [str(folder / "scoped.yaml")]}
 
@@ -111,4 +111,4 @@ async def test_without_origins_a_page_of_this_machine_gets_no_cors_headers(tmp_p
 @pytest.mark.parametrize("origin", ["*", "app.example.com", "https://app.example.com/page", "ftp://app.example.com"])
 def test_an_origin_is_a_scheme_and_a_host(origin: str) -> None:
     with pytest.raises(FaultsError, match="is not a web origin"):
-        parse_settings(yaml.safe_dump({"origins": [origin]}))
+        parse_settings(write_yaml({"origins": [origin]}))

@@ -17,7 +17,8 @@ from assent.config.load import parse_settings
 from assent.config.notify import NotifySettings
 from assent.core.approval import Approval
 from assent.errors import SettingsError
-from assent.gateway.notify import Notifier, notifier
+from assent.gateway.notify import notifier
+from assent.gateway.notify.notifier import Notifier
 from assent.stores.memory import MemoryStore
 from support.console_browser import signed_in
 from support.gateways import post, rpc, shop_gateway

@@ -2,11 +2,14 @@
 
 import asyncio
 from itertools import count
+from typing import Any
 
 import pytest
 
 from assent.gateway.sessions.table import SessionTable, SessionTaken, TooManySessions
+from assent.mcp.channel import CannotAsk
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.session import McpSession
 
 
 class Clock:
@@ -73,9 +76,19 @@ async def test_an_upstreams_id_may_not_name_the_sessions_of_two_callers() -> Non
     assert sessions.find("same", "ann") is first
 
 
+async def asked(
+    session: McpSession, within: float = 60.0
+) -> tuple[str, asyncio.Task[dict[str, Any]], asyncio.Queue[dict[str, Any]]]:
+    """The id of a question that the client was just asked, its answer to come, and everything sent to the client."""
+    session.capabilities, sent = {"elicitation": {}}, asyncio.Queue[dict[str, Any]]()
+    answer = asyncio.create_task(session.ask("elicitation/create", {"message": "?"}, sent.put, within))
+    question = await sent.get()
+    return question["id"], answer, sent
+
+
 async def test_an_answer_reaches_whoever_asked_and_only_once() -> None:
     session = table().open("ann")
-    question, answer = session.question()
+    question, answer, _ = await asked(session)
     assert session.settle({"jsonrpc": "2.0", "id": question, "result": {"action": "accept"}})
     assert await answer == {"action": "accept"}
     assert not session.settle({"jsonrpc": "2.0", "id": question, "result": {}})
@@ -85,7 +98,7 @@ async def test_an_answer_reaches_whoever_asked_and_only_once() -> None:
 
 async def test_an_error_for_an_answer_is_raised_where_it_was_asked() -> None:
     session = table().open("ann")
-    question, answer = session.question()
+    question, answer, _ = await asked(session)
     session.settle({"jsonrpc": "2.0", "id": question, "error": {"code": -1, "message": "no"}})
     with pytest.raises(RpcError, match="no"):
         await answer
@@ -94,12 +107,29 @@ async def test_an_error_for_an_answer_is_raised_where_it_was_asked() -> None:
 async def test_ending_a_session_ends_its_questions_and_its_stream() -> None:
     sessions = table()
     session = sessions.open("ann")
-    _, answer = session.question()
+    _, answer, _ = await asked(session)
     session.tell({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
     sessions.close(session)
     assert await session.next_message() == b""
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(CannotAsk):
         await answer
+
+
+async def test_a_question_that_nobody_answers_in_time_is_taken_back() -> None:
+    session = table().open("ann")
+    question, answer, sent = await asked(session, within=0.0)
+    with pytest.raises(CannotAsk):
+        await answer
+    cancelled = await sent.get()
+    assert (cancelled["method"], cancelled["params"]["requestId"]) == ("notifications/cancelled", question)
+    assert not session.settle({"jsonrpc": "2.0", "id": question, "result": {}}), "a late answer counts for nothing"
+
+
+async def test_a_client_is_not_asked_what_it_did_not_say_it_can_answer() -> None:
+    session, sent = table().open("ann"), asyncio.Queue[Any]()
+    with pytest.raises(CannotAsk):
+        await session.ask("sampling/createMessage", {}, sent.put, 60.0)
+    assert sent.empty()
 
 
 async def test_messages_nobody_reads_are_bounded() -> None:

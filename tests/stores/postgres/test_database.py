@@ -80,12 +80,12 @@ async def test_a_server_that_is_not_there_is_named() -> None:
 
 async def test_a_store_connects_when_it_is_first_used(url: str) -> None:
     store = open_lazily(url)
-    store.note(entry("first"))
-    assert await store.recall("claim") is None
+    store.append(entry("first"))
+    assert await store.claim_by_id("claim") is None
     assert await marks(store) == ["first"]
     await store.close()
     with pytest.raises(StoreError, match="closed"):
-        await store.recall("claim")
+        await store.claim_by_id("claim")
     with pytest.raises(StoreError, match="closed"):
         await store.claim(claim_draft(), entry(), None, NOW)
 
@@ -116,10 +116,10 @@ async def cut(url: str) -> None:
 async def test_a_server_that_vanishes_and_returns_loses_nothing(url: str) -> None:
     store = await open_store(url)
     await store.claim(claim_draft(), entry(), None, NOW)
-    store.note(entry("noted"))
+    store.append(entry("noted"))
     await cut(url)
     assert await store.settle("claim", 1, succeeded(), [entry("outcome")])
-    record = await store.recall("claim")
+    record = await store.claim_by_id("claim")
     assert record is not None and record.result == succeeded().result
     assert await marks(store) == ["intent", "noted", "outcome"]
     await store.close()
@@ -143,7 +143,7 @@ async def test_a_commit_whose_answer_was_lost_is_found_out_about(url: str) -> No
 
     store._writer._connection = Deaf()
     claimed = await store.claim(claim_draft(), entry(), None, NOW)
-    assert await store.recall("claim") == claimed
+    assert await store.claim_by_id("claim") == claimed
     assert await marks(store) == ["intent"]
     with pytest.raises(ClaimExists):
         await store.claim(claim_draft(), entry(), None, NOW)
@@ -170,7 +170,7 @@ async def test_a_session_that_is_cut_in_the_middle_of_a_transaction_costs_nobody
         store.claim(claim_draft("other"), entry(), None, NOW),
     ]
     settled, other = await asyncio.gather(*ends)
-    assert settled is True and await store.recall("other") == other
+    assert settled is True and await store.claim_by_id("other") == other
     assert sorted(await marks(store)) == ["intent", "intent", "outcome"]
     await store.close()
 
@@ -191,7 +191,7 @@ async def test_a_session_that_is_cut_under_a_look_costs_nobody_an_answer(url: st
     store = await open_store(url)
     claimed = await store.claim(claim_draft(), entry(), None, NOW)
     await run(url, CUTTING_LOOKS)
-    assert await store.recall("claim") == claimed
+    assert await store.claim_by_id("claim") == claimed
     await store.close()
 
 
@@ -227,7 +227,7 @@ async def test_a_commit_that_is_still_under_way_when_its_connection_is_lost_is_w
         claimed = await store.claim(claim_draft(), entry(), None, NOW)
     finally:
         await asyncio.gather(*commits)
-    assert await store.recall("claim") == claimed
+    assert await store.claim_by_id("claim") == claimed
     assert await marks(store) == ["intent"]
     await store.close()
     await other.close()

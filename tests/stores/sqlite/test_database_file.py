@@ -68,7 +68,7 @@ async def test_a_file_of_an_earlier_version_keeps_what_it_holds(version: int, tm
     earlier.commit()
     earlier.close()
     store = SqliteStore(tmp_path / "assent.db")
-    record = await store.recall("held")
+    record = await store.claim_by_id("held")
     assert record is not None and (record.state, record.epoch, record.charges) == (State.IN_DOUBT, 3, ())
     await store.close()
     assert schema(tmp_path / "assent.db") == schema(await made(tmp_path / "new.db"))
@@ -151,7 +151,7 @@ async def test_a_corrupt_database_is_named_by_whatever_meets_the_corruption(tmp_
     path.write_bytes(content)
     store = SqliteStore(path)
     with pytest.raises(StoreError, match=r"is corrupt\. Restore it from a backup"):
-        await store.recall("claim")
+        await store.claim_by_id("claim")
     with pytest.raises(StoreError, match="is corrupt"):
         await store.claim(claim_draft("other"), entry(), None, NOW)
     await store.close()
@@ -184,7 +184,7 @@ async def test_a_log_that_is_emptied_under_a_process_begins_anew_at_the_beginnin
         await store.claim(claim_draft("two"), entry(), None, NOW)
     for number in range(2):
         await store.claim(claim_draft(f"three {number}"), entry(), None, NOW)
-    assert await store.recall("two") is None
+    assert await store.claim_by_id("two") is None
     assert [one.index for one in await store.entries()] == [0, 1]
     await store.close()
 

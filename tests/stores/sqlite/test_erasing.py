@@ -34,7 +34,7 @@ async def test_a_reader_only_puts_off_that_a_value_and_its_salt_go_from_the_writ
     path = tmp_path / "assent.db"
     store = SqliteStore(path, busy=0.01)
     for number in range(3):
-        store.note(Entry("operator", AT, {}, {"arguments": f"canary {number} " + "y" * length}))
+        store.append(Entry("operator", AT, {}, {"arguments": f"canary {number} " + "y" * length}))
     await store.flush()
     bystander = sqlite3.connect(path, isolation_level=None)  # keeps the file open, so that nobody is the last one out
     with closing(bystander), closing(sqlite3.connect(path, isolation_level=None)) as reader:
@@ -46,7 +46,7 @@ async def test_a_reader_only_puts_off_that_a_value_and_its_salt_go_from_the_writ
         if ending == "the end":
             await store.close()
         else:
-            store.note(Entry("operator", AT, {}))
+            store.append(Entry("operator", AT, {}))
             await store.flush()
         assert files_with(tmp_path, b"canary 1") == files_with(tmp_path, salt) == []
         assert files_with(tmp_path, b"canary 2")

@@ -28,7 +28,7 @@ async def claim_all(path, name, count):
         try:
             await store.claim(claim_draft(str(number), principal=name), entry(name), None, NOW)
         except ClaimExists:
-            store.note(entry("taken"))
+            store.append(entry("taken"))
     await asyncio.gather(*(claim(number) for number in range(count)))
     await store.close()
 

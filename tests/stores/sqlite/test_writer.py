@@ -100,15 +100,15 @@ async def test_while_entries_cannot_be_kept_no_more_are_taken_and_then_none_is_l
     store = SqliteStore(path, busy=0.0)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    store.note(entry("first"))
+    store.append(entry("first"))
     with pytest.raises(StoreError, match="locked by another process"):
         await store.claim(claim_draft(), entry("never"), None, NOW)
     with pytest.raises(StoreError, match="locked"):
-        store.note(entry("refused"))
+        store.append(entry("refused"))
     other.execute("ROLLBACK")
     other.close()
     await store.claim(claim_draft(), entry("intent"), None, NOW)
-    store.note(entry("last"))
+    store.append(entry("last"))
     assert await marks(store) == ["first", "intent", "last"]
     await store.close()
 
@@ -120,7 +120,7 @@ async def test_every_batch_that_could_not_be_kept_comes_back_in_order(tmp_path: 
     other.execute("BEGIN IMMEDIATE")
     names = [f"{number}" for number in range(2 * MOST_PER_COMMIT + 10)]
     for name in names:
-        store.note(entry(name))
+        store.append(entry(name))
     with pytest.raises(StoreError):
         await store.flush()
     other.close()
@@ -150,7 +150,7 @@ async def test_closing_says_what_could_not_be_kept(tmp_path: Path) -> None:
     store = SqliteStore(path, busy=0.0)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    store.note(entry("lost"))
+    store.append(entry("lost"))
     with pytest.raises(StoreError, match=r"1 audit entries were not written.*locked"):
         await store.close()
     other.close()
@@ -160,16 +160,16 @@ async def test_a_closed_store_says_so(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "assent.db")
     await store.close()
     with pytest.raises(StoreError, match="closed"):
-        await store.recall("claim")
+        await store.claim_by_id("claim")
     with pytest.raises(StoreError, match="closed"):
         await store.claim(claim_draft(), entry(), None, NOW)
     with pytest.raises(StoreError, match="closed"):
-        store.note(entry())
+        store.append(entry())
 
 
 async def test_notes_are_kept_without_anybody_waiting_for_them(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "assent.db")
-    store.note(entry("alone"))
+    store.append(entry("alone"))
     while not (log := await store.entries()):  # noqa: ASYNC110 - nobody is told of notes, which is the point
         await asyncio.sleep(0.001)
     assert [mark_of(one) for one in log] == ["alone"]
@@ -182,7 +182,7 @@ async def test_one_who_stops_waiting_does_not_stop_the_write(tmp_path: Path) -> 
     await asyncio.sleep(0)
     leaving.cancel()
     await store.flush()
-    assert await store.recall("claim") is not None
+    assert await store.claim_by_id("claim") is not None
     await store.close()
 
 
@@ -200,6 +200,6 @@ async def test_who_asks_whether_entries_are_taken_lets_them_be_taken_again(tmp_p
         with suppress(StoreError):
             store.check()
         await asyncio.sleep(0)
-    store.note(entry("first"))
+    store.append(entry("first"))
     assert await marks(store) == ["first"]
     await store.close()

@@ -5,10 +5,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-import yaml
 from mcp import Client
 
 from assent.config.load import parse_settings
+from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import open_gateway
 from assent.gateway.status_pages import StatusPages
 from assent.web.server import bind, make_server
@@ -21,7 +21,7 @@ async def names(url: str) -> list[str]:
 
 async def main(url: str, folder: Path) -> None:
     contracts = {"tools": {name: {"side_effect": "compute"} for name in await names(url)}}
-    (folder / "contracts.yaml").write_text(yaml.safe_dump(contracts))
+    (folder / "contracts.yaml").write_text(write_yaml(contracts))
     configuration = {
         "store": f"sqlite:///{folder}/assent.db",
         "upstreams": {"reference": {"url": url}},
@@ -29,7 +29,7 @@ async def main(url: str, folder: Path) -> None:
         "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
         "secrets": {"directory": str(folder / "keys")},
     }
-    gateway_app = await open_gateway(parse_settings(yaml.safe_dump(configuration)))
+    gateway_app = await open_gateway(parse_settings(write_yaml(configuration)))
     await gateway_app.start()
     listener = bind("127.0.0.1", 0)
     sys.stdout.write(f"{listener.getsockname()[1]}\n")

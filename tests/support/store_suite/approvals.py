@@ -250,6 +250,36 @@ class ApprovalPromises:
         assert [one.id for one in await store.approvals(tenant="odd")] == ["d", "b"]
         assert await store.approvals(tenant="none") == []
 
+    async def test_pending_approvals_are_listed_by_the_minute_they_expire_then_by_risk(self, store: Store) -> None:
+        minute = NOW // 60 * 60 + 600
+        for name, expires, risk in (
+            ("later", 61, "critical"),
+            ("odd", 5, 7),
+            ("low", 1, "low"),
+            ("high", 59, "high"),
+            ("critical", 30, "critical"),
+        ):
+            facts = {"risk": risk, "odd": '\x00\u202e"risk":"low"'}
+            draft = approval_draft(name, binding=name, expires_at=minute + expires, facts=facts)
+            await store.ask(draft, NOW, 20, entry())
+        other = approval_draft("other", binding="o", tenant="acme", requester="one", expires_at=minute + 600, facts={})
+        await store.ask(other, NOW, 20, entry())
+        declined = approval_draft("declined", binding="d", expires_at=minute + 600)
+        await store.ask(declined, NOW, 20, entry())
+        await store.decide("declined", decision(verdict="decline"), NOW, entry())
+        everything = ["critical", "high", "low", "odd", "later", "other"]
+        found = await store.urgent_approvals(NOW)
+        assert [one.id for one in found] == everything
+        assert sorted(found, key=lambda one: one.urgency) == found
+        pages = [await store.urgent_approvals(NOW, skip=skip, limit=2) for skip in (0, 2, 4, 6)]
+        assert [one.id for page in pages for one in page] == everything
+        assert [one.id for one in await store.urgent_approvals(NOW, tenant="acme", requester="one")] == ["other"]
+        assert await store.count_pending(NOW) == (6, minute + 1)
+        assert await store.count_pending(minute + 5, tenant="local") == (3, minute + 30)
+        assert await store.count_pending(NOW, tenant="nobody's") == (0, None)
+        assert [one.id for one in await store.decided_approvals()] == ["declined"]
+        assert await store.decided_approvals(tenant="acme") == []
+
     async def test_approvals_outlive_the_process(self, open_store: OpenStore) -> None:
         store = await open_store()
         given = await approved(store)

@@ -38,15 +38,15 @@ class ClaimPromises:
     async def test_a_claim_is_recalled_as_it_was_made(self, store: Store) -> None:
         draft = claim_draft(valid_until=NOW + 5)
         assert await store.claim(draft, entry(), None, NOW) == draft
-        assert await store.recall(draft.id) == draft
-        assert await store.recall("another") is None
+        assert await store.claim_by_id(draft.id) == draft
+        assert await store.claim_by_id("another") is None
 
     @pytest.mark.parametrize(
         "key", [None, "", "k" * 255, "k" * 256, "'; DROP TABLE claims; --", 'a"b\\c', "\x01\t\n", "ключ"]
     )
     async def test_any_key_is_kept_as_it_is(self, store: Store, key: str | None) -> None:
         await store.claim(claim_draft(key=key), entry(), None, NOW)
-        record = await store.recall("claim")
+        record = await store.claim_by_id("claim")
         assert record is not None and record.key == key
 
     async def test_a_second_claim_of_the_name_is_refused_with_the_first(self, store: Store) -> None:
@@ -54,7 +54,7 @@ class ClaimPromises:
         with pytest.raises(ClaimExists) as taken:
             await store.claim(claim_draft(fingerprint="other"), entry(), None, NOW)
         assert taken.value.record == first
-        assert await store.recall("claim") == first
+        assert await store.claim_by_id("claim") == first
         assert await marks(store) == ["intent"]
 
     async def test_a_claim_is_refused_however_long_ago_its_lease_ended(self, store: Store) -> None:
@@ -87,7 +87,7 @@ class ClaimPromises:
             await store.claim(claim_draft(), entry(), None, NOW + 9.999)
         again = await store.claim(claim_draft(created_at=NOW + 10), entry(), None, NOW + 10)
         assert again == claim_draft(created_at=NOW + 10)._replace(epoch=2)
-        assert await store.recall("claim") == again
+        assert await store.claim_by_id("claim") == again
         assert await store.settle("claim", 1, succeeded(), []) is False
 
     async def test_a_claim_in_doubt_is_never_stale(self, store: Store) -> None:
@@ -107,7 +107,7 @@ class ClaimPromises:
         for approval in (asked.id, "unheard-of"):
             with pytest.raises(ApprovalGone):
                 await store.claim(claim_draft(), entry(), approval, NOW)
-        assert await store.recall("claim") is None
+        assert await store.claim_by_id("claim") is None
         assert await marks(store) == ["approval"]
 
     async def test_a_taken_claim_does_not_use_up_the_approval(self, store: Store) -> None:
@@ -121,7 +121,7 @@ class ClaimPromises:
         draft = await store.claim(claim_draft(), entry(), None, NOW)
         settlement = Settlement(State.FAILED, NOW + 2, b"\x00\xff result", valid_until=NOW + 3, lease_until=NOW + 4)
         assert await store.settle("claim", 1, settlement, [entry("outcome"), entry("violation")]) is True
-        assert await store.recall("claim") == draft._replace(
+        assert await store.claim_by_id("claim") == draft._replace(
             state=State.FAILED,
             settled_at=NOW + 2,
             result=b"\x00\xff result",
@@ -133,16 +133,16 @@ class ClaimPromises:
     async def test_a_settlement_that_names_no_lease_leaves_it(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
         await store.settle("claim", 1, succeeded(), [])
-        record = await store.recall("claim")
+        record = await store.claim_by_id("claim")
         assert record is not None and record.lease_until == NOW + LEASE
 
     @pytest.mark.parametrize("end", [State.SUCCEEDED, State.FAILED, State.FAILED_NO_EFFECT])
     async def test_an_ended_claim_is_not_settled_again(self, store: Store, end: State) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
         await store.settle("claim", 1, Settlement(end, NOW + 1), [entry("outcome")])
-        ended = await store.recall("claim")
+        ended = await store.claim_by_id("claim")
         assert await store.settle("claim", 1, succeeded(b"late"), [entry("outcome")]) is False
-        assert await store.recall("claim") == ended
+        assert await store.claim_by_id("claim") == ended
         assert await marks(store) == ["intent", "outcome"]
 
     @pytest.mark.parametrize("state", [State.SUSPENDED, State.IN_DOUBT])
@@ -150,14 +150,14 @@ class ClaimPromises:
         await store.claim(claim_draft(), entry(), None, NOW)
         assert await store.settle("claim", 1, Settlement(state, NOW + 1), [])
         assert await store.settle("claim", 1, succeeded(), [])
-        record = await store.recall("claim")
+        record = await store.claim_by_id("claim")
         assert record is not None and record.state is State.SUCCEEDED
 
     async def test_nothing_is_settled_under_a_wrong_name_or_epoch(self, store: Store) -> None:
         draft = await store.claim(claim_draft(), entry(), None, NOW)
         for name, epoch in (("another", 1), ("claim", 0), ("claim", 2)):
             assert await store.settle(name, epoch, succeeded(), [entry("outcome")]) is False
-        assert await store.recall("claim") == draft
+        assert await store.claim_by_id("claim") == draft
         assert await marks(store) == ["intent"]
 
     async def test_one_of_many_settlements_at_once_counts(self, store: Store) -> None:
@@ -171,7 +171,7 @@ class ClaimPromises:
         assert await store.retake("claim", 1, LATER + LEASE, LATER - 0.001, entry("again")) is None
         taken = await store.retake("claim", 1, LATER + LEASE, LATER, entry("again"))
         assert taken == draft._replace(epoch=2, lease_until=LATER + LEASE)
-        assert await store.recall("claim") == taken
+        assert await store.claim_by_id("claim") == taken
         assert await marks(store) == ["intent", "again"]
 
     async def test_a_late_owner_is_fenced_by_the_epoch(self, store: Store) -> None:
@@ -179,15 +179,15 @@ class ClaimPromises:
         taken = await store.retake("claim", 1, LATER + LEASE, LATER, entry())
         assert await store.settle("claim", 1, succeeded(b"late"), [entry("outcome")]) is False
         await store.extend([("claim", 1)], LATER + 1000)
-        assert await store.recall("claim") == taken
+        assert await store.claim_by_id("claim") == taken
         assert await store.settle("claim", 2, succeeded(b"mine"), [entry("outcome")]) is True
 
     async def test_who_looked_before_it_was_taken_over_neither_retakes_nor_doubts_it(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
         taken = await store.retake("claim", 1, LATER + LEASE, LATER, entry("again"))
         assert await store.retake("claim", 1, LATER + 3 * LEASE, LATER + LEASE, entry("late")) is None
-        assert await store.doubt("claim", 1, LATER + LEASE, entry("late")) is None
-        assert await store.recall("claim") == taken
+        assert await store.mark_in_doubt("claim", 1, LATER + LEASE, entry("late")) is None
+        assert await store.claim_by_id("claim") == taken
         assert await marks(store) == ["intent", "again"]
 
     @pytest.mark.parametrize("state", [State.SUSPENDED, State.IN_DOUBT])
@@ -210,41 +210,41 @@ class ClaimPromises:
             await here.claim(claim_draft(name), entry(), None, NOW)
         await here.settle("warm", 1, succeeded(), [])
         assert await there.retake("taken", 1, LATER + LEASE, LATER, entry()) is not None
-        assert await there.doubt("doubted", 1, LATER, entry()) is not None
+        assert await there.mark_in_doubt("doubted", 1, LATER, entry()) is not None
         assert await there.settle("ended", 1, succeeded(b"there"), [])
         for name in ("taken", "doubted", "ended"):
             assert await here.settle(name, 1, succeeded(b"here"), []) is False
         await here.extend([("taken", 1), ("up", 1)], LATER + 1000)
-        taken, up = await there.recall("taken"), await there.recall("up")
+        taken, up = await there.claim_by_id("taken"), await there.claim_by_id("up")
         assert taken is not None and taken.lease_until == LATER + LEASE
         assert up is not None and up.lease_until == LATER + 1000
 
     async def test_a_doubt_is_written_down_under_a_new_epoch_and_fences_the_late_owner(self, store: Store) -> None:
         draft = await store.claim(claim_draft(), entry(), None, NOW)
-        assert await store.doubt("claim", 1, LATER - 0.001, entry("doubt")) is None
-        doubted = await store.doubt("claim", 1, LATER, entry("doubt"))
+        assert await store.mark_in_doubt("claim", 1, LATER - 0.001, entry("doubt")) is None
+        doubted = await store.mark_in_doubt("claim", 1, LATER, entry("doubt"))
         assert doubted == draft._replace(state=State.IN_DOUBT, epoch=2, settled_at=LATER)
-        assert await store.recall("claim") == doubted
+        assert await store.claim_by_id("claim") == doubted
         await store.extend([("claim", 1)], LATER + 1000)
         assert await store.settle("claim", 1, succeeded(b"late"), [entry("outcome")]) is False
-        assert await store.recall("claim") == doubted
-        assert await store.doubt("claim", 2, LATER, entry("doubt")) == doubted
+        assert await store.claim_by_id("claim") == doubted
+        assert await store.mark_in_doubt("claim", 2, LATER, entry("doubt")) == doubted
         assert await marks(store) == ["intent", "doubt"]
         assert await store.settle("claim", 2, succeeded(b"settled"), [entry("operator")]) is True
 
     async def test_nothing_is_doubted_under_a_wrong_name_or_epoch_or_after_its_end(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
         for name, epoch in (("another", 1), ("claim", 0), ("claim", 2)):
-            assert await store.doubt(name, epoch, LATER, entry("doubt")) is None
+            assert await store.mark_in_doubt(name, epoch, LATER, entry("doubt")) is None
         await store.settle("claim", 1, succeeded(), [])
-        assert await store.doubt("claim", 1, LATER, entry("doubt")) is None
+        assert await store.mark_in_doubt("claim", 1, LATER, entry("doubt")) is None
         assert await marks(store) == ["intent"]
 
     async def test_an_abandoned_question_of_the_tool_becomes_a_doubt(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
         await store.settle("claim", 1, Settlement(State.SUSPENDED, NOW, lease_until=NOW + 600), [])
-        assert await store.doubt("claim", 1, NOW + 599, entry()) is None
-        doubted = await store.doubt("claim", 1, NOW + 600, entry())
+        assert await store.mark_in_doubt("claim", 1, NOW + 599, entry()) is None
+        doubted = await store.mark_in_doubt("claim", 1, NOW + 600, entry())
         assert doubted is not None and (doubted.state, doubted.epoch) == (State.IN_DOUBT, 2)
 
     async def test_one_of_many_who_retake_at_once_gets_it(self, open_store: OpenStore) -> None:
@@ -268,7 +268,7 @@ class ClaimPromises:
     async def test_who_waits_for_a_claim_sees_its_end(self, open_store: OpenStore) -> None:
         here, elsewhere = await open_store(), await open_store()
         await here.claim(claim_draft(), entry(), None, NOW)
-        waiting = [asyncio.create_task(store.ended("claim", 30)) for store in (here, here, elsewhere)]
+        waiting = [asyncio.create_task(store.wait_until_ended("claim", 30)) for store in (here, here, elsewhere)]
         await asyncio.sleep(0)
         await here.settle("claim", 1, succeeded(b"done"), [])
         for record in await asyncio.gather(*waiting):
@@ -276,26 +276,26 @@ class ClaimPromises:
 
     async def test_who_waits_is_told_of_the_end(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
-        waiting = asyncio.create_task(store.ended("claim", 30))
+        waiting = asyncio.create_task(store.wait_until_ended("claim", 30))
         await asyncio.sleep(0)
         await store.settle("claim", 1, succeeded(), [])
         await asyncio.wait_for(waiting, 10)
 
     async def test_waiting_ends_with_the_time_given_for_it(self, store: Store) -> None:
         draft = await store.claim(claim_draft(), entry(), None, NOW)
-        assert await store.ended("claim", 0) == draft
-        assert await store.ended("claim", 0.02) == draft
+        assert await store.wait_until_ended("claim", 0) == draft
+        assert await store.wait_until_ended("claim", 0.02) == draft
 
     async def test_nobody_waits_for_what_is_not_under_way(self, store: Store) -> None:
-        assert await store.ended("unknown", 30) is None
+        assert await store.wait_until_ended("unknown", 30) is None
         await store.claim(claim_draft(), entry(), None, NOW)
         await store.settle("claim", 1, Settlement(State.SUSPENDED, NOW), [])
-        record = await store.ended("claim", 30)
+        record = await store.wait_until_ended("claim", 30)
         assert record is not None and record.state is State.SUSPENDED
 
     async def test_one_who_stops_waiting_does_not_disturb_the_others(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW)
-        leaving, staying = (asyncio.create_task(store.ended("claim", 30)) for _ in range(2))
+        leaving, staying = (asyncio.create_task(store.wait_until_ended("claim", 30)) for _ in range(2))
         await asyncio.sleep(0)
         leaving.cancel()
         await store.settle("claim", 1, succeeded(b"done"), [])

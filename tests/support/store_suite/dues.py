@@ -33,7 +33,7 @@ class DuesPromises:
         with pytest.raises(OverBudget) as over:
             await store.claim(claim_draft("more"), entry(), None, NOW, charge("0.01"))
         assert (over.value.limit, over.value.left) == (Decimal(100), Decimal(0))
-        assert await store.recall("more") is None
+        assert await store.claim_by_id("more") is None
         assert await marks(store) == ["intent"] * 3
 
     async def test_amounts_are_decimals_not_binary_fractions(self, store: Store) -> None:
@@ -64,7 +64,7 @@ class DuesPromises:
         await store.claim(claim_draft("first"), entry(), None, NOW, charge("1"))
         with pytest.raises(StoreError, match="too many digits"):
             await store.claim(claim_draft("fine"), entry(), None, NOW, charge("1e-300"))
-        assert await store.recall("fine") is None
+        assert await store.claim_by_id("fine") is None
         await store.claim(claim_draft("last"), entry(), None, NOW, charge("99"))
 
     async def test_what_is_under_way_counts_however_many_spend_at_once(self, open_store: OpenStore) -> None:
@@ -195,5 +195,5 @@ class DuesPromises:
     async def test_a_settled_claim_remembers_what_it_cost(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW, charge("12.50"))
         await store.settle("claim", 1, succeeded(), [])
-        record = await store.recall("claim")
+        record = await store.claim_by_id("claim")
         assert record is not None and record.charges == (("ann's day", Decimal("12.50")),)

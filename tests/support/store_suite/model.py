@@ -105,7 +105,7 @@ class StoreModel(RuleBasedStateMachine):
 
     @rule(name=names, epoch=epochs)
     def doubt(self, name: str, epoch: int) -> None:
-        self.both(lambda store: store.doubt(name, epoch, self.now, self.written("doubt")))
+        self.both(lambda store: store.mark_in_doubt(name, epoch, self.now, self.written("doubt")))
 
     @rule(ago=seconds)
     def prune(self, ago: float) -> None:
@@ -167,7 +167,7 @@ class StoreModel(RuleBasedStateMachine):
 
     @rule()
     def note(self) -> None:
-        self.memory.note(entry("read"))
+        self.memory.append(entry("read"))
         self.run(_noted(self.subject))
 
     @rule(states=st.lists(st.sampled_from(list(State)), max_size=3), limit=st.integers(0, 3))
@@ -176,7 +176,7 @@ class StoreModel(RuleBasedStateMachine):
 
     @rule(name=names)
     def wait_for(self, name: str) -> None:
-        self.both(lambda store: store.ended(name, 0))
+        self.both(lambda store: store.wait_until_ended(name, 0))
 
     @invariant()
     def everything_agrees(self) -> None:
@@ -197,7 +197,7 @@ class StoreModel(RuleBasedStateMachine):
 
 
 async def _noted(store: Store) -> None:
-    store.note(entry("read"))
+    store.append(entry("read"))
 
 
 async def _log(store: Store, after: int = -1) -> Any:

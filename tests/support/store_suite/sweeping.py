@@ -19,11 +19,11 @@ class SweepPromises:
     async def test_an_answer_past_its_retention_leaves_a_tombstone_that_is_never_run_again(self, store: Store) -> None:
         await store.claim(claim_draft(), entry(), None, NOW, charge("1"))
         await store.settle("claim", 1, succeeded(b"personal"), [])
-        before = await store.recall("claim")
+        before = await store.claim_by_id("claim")
         assert before is not None
         assert await store.prune(before.expires_at - 0.001, NOW) == Pruned()
         assert (await store.prune(before.expires_at, NOW)).claims == 1
-        assert await store.recall("claim") == before._replace(result=None, charges=())
+        assert await store.claim_by_id("claim") == before._replace(result=None, charges=())
         assert (await store.prune(before.expires_at, NOW)).claims == 0
         with pytest.raises(ClaimExists):
             await store.claim(claim_draft(), entry(), None, LATER)
@@ -33,9 +33,9 @@ class SweepPromises:
         await store.claim(claim_draft(), entry(), None, NOW, charge("1"))
         if state is not None:
             await store.settle("claim", 1, Settlement(state, NOW, b"clue"), [])
-        kept = await store.recall("claim")
+        kept = await store.claim_by_id("claim")
         assert (await store.prune(LATER, LATER)).claims == 0
-        assert await store.recall("claim") == kept
+        assert await store.claim_by_id("claim") == kept
 
     async def test_approvals_are_let_go_once_they_answer_for_nothing(self, store: Store) -> None:
         await approved(store, id="given", binding="b1", lasts=100.0)

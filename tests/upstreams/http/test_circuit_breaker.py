@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from assent.core.principal import Principal
 from assent.upstreams.errors import CircuitOpen
 from assent.upstreams.http.circuit_breaker import MOST_CALLERS, CircuitBreaker, Health, current_caller
 
@@ -81,16 +82,16 @@ def test_a_probe_that_was_given_up_lets_the_next_one_try() -> None:
 
 def test_requests_that_fail_after_they_were_sent_count_for_their_caller_alone() -> None:
     circuit_breaker = CircuitBreaker("shop", Clock(), threshold=3)
-    current_caller.set("slow")
+    current_caller.set(Principal("slow", "agent"))
     for _ in range(3):
         circuit_breaker.enter()
         circuit_breaker.fail("no answer", sent=True)
     with pytest.raises(CircuitOpen, match="no answer"):
         circuit_breaker.enter()
-    current_caller.set("other")
+    current_caller.set(Principal("other", "agent"))
     circuit_breaker.enter()
     circuit_breaker.succeed()
-    current_caller.set("slow")
+    current_caller.set(Principal("slow", "agent"))
     with pytest.raises(CircuitOpen):
         circuit_breaker.enter()
 
@@ -109,7 +110,7 @@ def test_a_probe_that_gets_a_connection_lets_the_others_pass_before_it_ends() ->
 def test_no_number_of_callers_takes_memory_without_bound() -> None:
     circuit_breaker = CircuitBreaker("shop", Clock(), threshold=3)
     for number in range(MOST_CALLERS + 100):
-        current_caller.set(number)
+        current_caller.set(Principal(str(number), "agent"))
         circuit_breaker.enter()
         circuit_breaker.fail("no answer", sent=True)
     assert len(circuit_breaker._requests) == MOST_CALLERS

@@ -177,6 +177,13 @@ def test_an_idempotency_key_parameter_means_the_service_honours_keys() -> None:
     assert contract("get", parameters=[key]).idempotency.recovery == "natural"
 
 
+def test_a_spend_that_takes_the_key_as_an_argument_honours_it_there() -> None:
+    body = {"type": "object", "properties": {"item": {"type": "string"}, "idempotency_key": {"type": "string"}}}
+    made = contract("post", requestBody=sending(body), **{"x-side-effect": "external_spend"}).idempotency
+    assert (made.recovery, made.forward, made.argument) == ("keyed", "argument", "idempotency_key")
+    assert contract("post", requestBody=sending(body), **{"x-side-effect": "compute"}).idempotency.argument is None
+
+
 def test_another_tier_in_a_contract_file_takes_along_what_followed_from_the_first() -> None:
     key = parameter("Idempotency-Key", "header")
     operation = {"operationId": "it", "parameters": [key], "responses": {**ok(), "500": problem("Broken.")}}

@@ -61,6 +61,16 @@ def test_an_untyped_mutation_gives_no_tool() -> None:
     assert reason("post") is None
 
 
+def test_a_marked_spend_that_describes_nothing_gives_no_tool() -> None:
+    done = {"200": {"description": "done"}}
+    for tier in ("destructive", "external_spend"):
+        blank = reason("post", responses=done, **{"x-side-effect": tier})
+        assert "neither arguments nor a result" in (blank or "")
+        assert reason("post", responses=ok({"type": "object"}), **{"x-side-effect": tier}) is None
+        assert reason("post", requestBody=sending({"type": "object"}), **{"x-side-effect": tier}) is None
+    assert reason("post", responses=done, **{"x-side-effect": "compute"}) is None
+
+
 def test_a_body_that_cannot_be_written_gives_no_tool() -> None:
     assert "application/zip" in (reason("put", requestBody=sending({}, "application/zip")) or "")
     assert reason("get", requestBody=sending({}, "application/zip", required=False)) is None

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -22,10 +22,12 @@ from assent.audit.log_reader import Progress
 from assent.audit.signer import AuditLogError, AuditLogSigner
 from assent.config.anchors import log_signer_of
 from assent.config.load import find_settings
-from assent.config.model import Settings
 from assent.contract.durations import parse_duration
 from assent.contract.tiers import Tier
 from assent.stores.open import open_store
+
+if TYPE_CHECKING:
+    from assent.config.model import Settings
 
 LONG = 20_000
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assent.config.load import find_settings
-from assent.config.model import Settings, UpstreamSettings
 from assent.errors import Fault, SettingsError
 from assent.infer import classify
+
+if TYPE_CHECKING:
+    from assent.config.model import Settings, UpstreamSettings
 
 if TYPE_CHECKING:  # Importing the SDK takes half a second, and files do not need it.
     from assent.probe.list_tools import ToolListing

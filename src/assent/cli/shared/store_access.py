@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from assent.cli.shared.ports import operator_ports
 from assent.config.load import find_settings
-from assent.config.model import Settings
 from assent.core.outcome import Refusal
 from assent.ports import Ports
+
+if TYPE_CHECKING:
+    from assent.config.model import Settings
 
 
 def with_ports(

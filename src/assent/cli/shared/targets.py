@@ -16,27 +16,30 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import iscoroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from assent.cli.shared.servers import list_tools, read_description, settings_naming
 from assent.config.load import parse_settings
-from assent.config.model import Settings
 from assent.contract.binding import Offered, bind
-from assent.contract.files import WrittenContract, by_name, contract_paths, load_written
+from assent.contract.files import WrittenContract, by_name, contract_paths, is_pattern, load_written
 from assent.contract.model import Contract
+from assent.contract.name_patterns import ContractLookup, fits
 from assent.contract.profiles import Profile, profile_names
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reader import read_contract
 from assent.contract.wire import CONTRACT_KEY, dropped_hints
-from assent.contract.yaml_lines import YamlDocument
+from assent.contract.yaml_document import YamlDocument
 from assent.core.render import counted, visible
 from assent.errors import ContractError, Fault, SettingsError
 from assent.lint import Target, all_rules
 from assent.lint.sources import LintInput, read_file, read_text, suppressions_beside, under_contract
 from assent.lint.target import LintedTool, subject_of
+
+if TYPE_CHECKING:
+    from assent.config.model import Settings
 
 _COMMAND = "assent.command"
 _MOST_WARNINGS = 20
@@ -164,7 +167,7 @@ def names_nothing(ctx: click.Context, target: str | None) -> bool:
 
 def _warn_unmatched(written: Sequence[WrittenContract], target: Target) -> None:
     """Warns about contracts of `--contracts` that match no tool."""
-    unmatched = [one for one in written if one.name not in target.names]
+    unmatched = [one for one in written if not any(fits(one.name, name) for name in target.names)]
     for one in unmatched[:_MOST_WARNINGS]:
         close = difflib.get_close_matches(one.name, target.names, n=1)
         remedy = f"; did you mean {close[0]}?" if close else ""
@@ -178,7 +181,7 @@ def _read(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, st
     path = Path(what.target or "")
     if what.target is not None and (settings := _naming(what.target, what.config)) is not None:
         return _read_upstream(what, settings, written)
-    overlays = by_name(written)
+    overlays = ContractLookup.of(written)
     if what.target == "-":
         given = Path("standard input")
         return read_text(_standard_input(given), given, said_by=said_by, known=tuple(all_rules()), overlays=overlays)
@@ -205,7 +208,10 @@ def _read(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, st
     server = load_server(target)
     with redirect_stdout(sys.stderr):
         listed = asyncio.run(listed_in(server))
-    subjects = _read_object(server, listed, contracts_in(server) | overlays, tuple(overlays), said_by)
+    fitted = {str(one["name"]): overlays[str(one["name"])] for one in listed if str(one["name"]) in overlays}
+    subjects = _read_object(
+        server, listed, contracts_in(server) | {**overlays, **fitted}, (*overlays, *fitted), said_by
+    )
     return LintInput(Target(target, subjects, said_by))
 
 
@@ -319,7 +325,10 @@ def _read_api(
         declared = {own: one.fields for own, one in bound_to(upstream, definitions, written).items()}
     else:
         by_name(written)
-        declared = {one.name: one.fields for one in written}
+        patterns = [one for one in written if is_pattern(one.name)]
+        names = [str(one["name"]) for one in definitions]
+        declared = {name: one.fields for one in patterns for name in names if fits(one.name, name)}
+        declared |= {one.name: one.fields for one in written}
     return [
         subject_of(
             tool.definition,

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from starlette.responses import Response
 
-from assent.console.accounts import Account, find_account, keep_account
 from assent.console.address import address_of, passkey_domain
 from assent.console.page import EVERYONE, Page, PageError, PageRequest
 from assent.console.pages.passkeys import is_fresh
 from assent.console.pages.signin_password import authenticate
-from assent.console.passkey_store import passkeys_of
 from assent.console.passkeys import Ceremony, creation_options, new_challenge
 from assent.console.passwords import hash_password, password_fault
+from assent.gateway.people.accounts import Account, find_account, keep_account
+from assent.gateway.people.passkey_records import passkeys_of
 
 
 async def show_account(page: PageRequest) -> Response:
@@ -82,7 +82,7 @@ async def _end_others(page: PageRequest) -> None:
 
 
 PAGES = (
-    Page("GET", "/account", show_account, EVERYONE, "Account"),
+    Page("GET", "/account", show_account, EVERYONE),
     Page("POST", "/account/password", change_password, EVERYONE),
     Page("POST", "/account/sessions/{id}/end", end_session, EVERYONE),
 )

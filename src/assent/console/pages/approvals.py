@@ -27,7 +27,6 @@ from assent.gateway.api.approvals import (
 from assent.gateway.api.routes import cursor
 
 ROWS = 50
-MOST_PENDING = 1000
 RECENT = 15 * 60.0
 _PARTS = "title activity upstream requester_kind actors why price side_effects arguments preview targets warnings"
 _NO_DETAILS: dict[str, Any] = dict.fromkeys(_PARTS.split())
@@ -46,14 +45,13 @@ async def show_inbox(page: PageRequest) -> Response:
         raise PageError(400, "There is no such state.", "Choose one of the tabs.")
     if state != "pending":
         return await _show_listed(page, state)
-    found = await page.api(list_approvals, query={"order": "urgent", "limit": MOST_PENDING})
-    approvals, number = found["approvals"], _page_number(page)
-    shown = approvals[(number - 1) * ROWS : number * ROWS]
+    number = _page_number(page)
+    found = await page.api(list_approvals, query={"order": "urgent", "limit": ROWS, "skip": (number - 1) * ROWS})
     links = {
         "previous": f"/console/approvals?page={number - 1}" if number > 1 else "",
-        "next": f"/console/approvals?page={number + 1}" if len(approvals) > number * ROWS else "",
+        "next": f"/console/approvals?page={number + 1}" if found["count"] > number * ROWS else "",
     }
-    return _inbox(page, shown, state, links, len(approvals), await _decided_just_now(page))
+    return _inbox(page, found["approvals"], state, links, found["count"], await _decided_just_now(page))
 
 
 async def _show_listed(page: PageRequest, state: str) -> Response:
@@ -88,10 +86,9 @@ def _inbox(
 
 async def _decided_just_now(page: PageRequest) -> list[dict[str, Any]]:
     """What was decided in the last minutes, by whomever and wherever, the newest decision first."""
-    found = await page.api(list_approvals, query={"state": "all", "limit": ROWS})
+    found = await page.api(list_approvals, query={"state": "decided", "limit": ROWS})
     since = page.context.ports().now() - RECENT
-    decided = [one for one in found["approvals"] if one["state"] != "pending" and one.get("decisions")]
-    recent = [one for one in decided if one["decisions"][-1]["at"] >= since]
+    recent = [one for one in found["approvals"] if one.get("decisions") and one["decisions"][-1]["at"] >= since]
     return sorted(recent, key=lambda one: -one["decisions"][-1]["at"])[:5]
 
 

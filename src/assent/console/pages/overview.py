@@ -8,12 +8,12 @@ from starlette.responses import Response
 
 from assent.console.charts import columns, rows
 from assent.console.page import EVERYONE, Page, PageRequest
-from assent.gateway.api.overview import MOST_COUNTED, show_overview
+from assent.gateway.api.overview import show_overview
 
 
 async def overview(page: PageRequest) -> Response:
     found = await page.api(show_overview)
-    return page.render("overview.html", overview=found, charts=_charts(found.get("gateway")), most=MOST_COUNTED)
+    return page.render("overview.html", overview=found, charts=_charts(found.get("gateway")))
 
 
 def _charts(gateway: dict[str, Any] | None) -> dict[str, Any]:

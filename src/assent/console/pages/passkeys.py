@@ -6,7 +6,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from assent.console.accounts import find_account
 from assent.console.address import address_of, passkey_domain
 from assent.console.attempts import count_attempt
 from assent.console.page import EVERYONE, PUBLIC, Page, PageError, PageRequest
@@ -18,11 +17,10 @@ from assent.console.pages.signin_password import (
     finish_enrolment,
     needs_accounts,
 )
-from assent.console.passkey_store import add_passkey, find_passkey, keep_count, remove_passkey
+from assent.console.passkey_store import add_passkey, find_passkey, keep_count
 from assent.console.passkeys import (
     CHALLENGE_LASTS,
     Ceremony,
-    Passkey,
     check_challenge,
     checked_assertion,
     made_passkey,
@@ -32,6 +30,8 @@ from assent.console.passkeys import (
     use_once,
 )
 from assent.core.principal import Principal
+from assent.gateway.people.accounts import find_account
+from assent.gateway.people.passkey_records import Passkey, remove_passkey
 
 FRESH = 600.0
 """How old a sign-in may be for a change of passkeys: a stolen session must not add one."""

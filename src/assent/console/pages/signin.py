@@ -54,7 +54,7 @@ async def start_session(page: PageRequest, principal: Principal, method: str, na
     """Sign a person in, write it down, and send them where they wanted to go."""
     ports = page.context.ports()
     values = {**principal_values(principal), "address": (page.request.scope.get("client") or ("unknown", 0))[0]}
-    ports.store.note(Entry("authentication", ports.now(), {"event": "console.signed_in", "channel": method}, values))
+    ports.store.append(Entry("authentication", ports.now(), {"event": "console.signed_in", "channel": method}, values))
     if page.session is not None:
         await page.context.sessions.end(page.session)
     token, _ = await page.context.sessions.start(principal, method, name)

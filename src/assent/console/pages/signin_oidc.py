@@ -72,7 +72,7 @@ async def _answered(page: PageRequest, pending: PendingSignIn) -> Response:
         raise PageError(403, "You authenticated as somebody else.", "Sign out, then sign in as the right person.")
     ports = page.context.ports()
     facts = {"event": "console.stepped_up", "channel": "oidc"}
-    ports.store.note(Entry("authentication", ports.now(), facts, principal_values(principal)))
+    ports.store.append(Entry("authentication", ports.now(), facts, principal_values(principal)))
     await page.context.sessions.replace_principal(session, principal)
     return page.redirect(pending.next, "You have authenticated again.")
 

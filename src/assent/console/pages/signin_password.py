@@ -7,7 +7,13 @@ from typing import Any
 
 from starlette.responses import Response
 
-from assent.console.accounts import (
+from assent.console.address import address_of, passkey_domain
+from assent.console.attempts import count_attempt, forget_attempts
+from assent.console.page import PUBLIC, Page, PageError, PageRequest
+from assent.console.pages.signin import start_session
+from assent.console.passkeys import Ceremony, creation_options, new_challenge
+from assent.console.passwords import hash_password, password_fault, password_matches
+from assent.gateway.people.accounts import (
     Account,
     Enrolment,
     find_account,
@@ -16,13 +22,7 @@ from assent.console.accounts import (
     use_code,
     use_enrolment,
 )
-from assent.console.address import address_of, passkey_domain
-from assent.console.attempts import count_attempt, forget_attempts
-from assent.console.page import PUBLIC, Page, PageError, PageRequest
-from assent.console.pages.signin import start_session
-from assent.console.passkeys import Ceremony, creation_options, new_challenge
-from assent.console.passwords import hash_password, password_fault, password_matches
-from assent.console.totp import app_link, matching_counter, new_secret
+from assent.gateway.people.totp import app_link, matching_counter, new_secret
 
 _NOBODYS_SECRET = new_secret()
 

@@ -8,11 +8,11 @@ from assent.console.address import passkey_domain
 from assent.console.page import DECIDERS, Page, PageRequest
 from assent.console.pages.account import own_account
 from assent.console.pages.passkeys import ceremony
-from assent.console.passkey_store import passkeys_of
 from assent.console.passkeys import request_options
 from assent.console.step_up import signed_decision
 from assent.core.approval import Approval, decision_digest
 from assent.gateway.api.approvals import approve_approval
+from assent.gateway.people.passkey_records import passkeys_of
 from assent.pipeline.approve import approver_shortfall, find, step_ups_of
 
 
@@ -20,7 +20,7 @@ async def show_step_up(page: PageRequest) -> Response:
     """Everything that is approved, what is still missing, and the ways to bring it."""
     ports = page.context.ports()
     approval = await find(page.principal, page.path["id"], ports)
-    asked = step_ups_of(approval, ports)
+    asked = step_ups_of(approval, page.principal, ports)
     account = await own_account(page)
     assert page.session is not None
     return page.render(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from urllib.parse import urlencode
 
@@ -29,11 +30,11 @@ async def show_tools(page: PageRequest) -> Response:
     query = form_query(list_tools, {**page.query, "limit": str(PAGE)})
     found = await page.api(list_tools, query=query)
     state = page.context.gateway
-    operator = page.may(OPERATORS)
+    operator, catalogue = page.may(OPERATORS), page.context.ports().catalogue()
     return page.render(
         "tools.html",
         tools=sorted(found["tools"], key=_danger),
-        withheld=found.get("withheld", []),
+        withheld=[one for one in found.get("withheld", []) if one["name"] not in catalogue.tools],
         count=found["count"],
         next=_address({**page.query, "after": found["next"]}) if found["next"] else "",
         query={name: page.query.get(name, "") for name in _FILTERS},
@@ -47,7 +48,7 @@ async def show_tools(page: PageRequest) -> Response:
 
 
 def _danger(tool: dict[str, Any]) -> tuple[int, int, str]:
-    return -_RISKS.index(tool["risk"]), -_TIERS.index(tool["tier"]), tool["name"]
+    return -Risk(tool["risk"]).number, -Tier(tool["tier"]).number, tool["name"]
 
 
 def _address(query: dict[str, str]) -> str:
@@ -77,9 +78,19 @@ async def _change_of(page: PageRequest, name: str) -> dict[str, Any] | None:
 
 def _readable(change: dict[str, Any]) -> dict[str, Any]:
     """A change with its texts as words that were kept, taken out or put in, and the value its form sends."""
-    lines = [{**one, "words": word_diff(one["before"], one["after"])} for one in change["changes"]]
+    lines = [{**one, "words": word_diff(_spread(one["before"]), _spread(one["after"]))} for one in change["changes"]]
     choice = _BETWEEN.join((change["upstream"], change["tool"], change["digest"]))
     return {**change, "changes": lines, "choice": choice}
+
+
+def _spread(text: str | None) -> str | None:
+    """JSON on several lines, so that a large definition can be read; other text as it is."""
+    if text is None or not text.startswith(("{", "[")):
+        return text
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
 
 
 async def show_changes(page: PageRequest) -> Response:

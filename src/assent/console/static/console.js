@@ -7,6 +7,10 @@
   const once = document.querySelector("form[data-submit]");
   if (once) once.requestSubmit();
 
+  // On a phone the navigation shows where the person is, and filters that are not used are folded.
+  document.querySelector(".side nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+  if (matchMedia("(max-width: 46rem)").matches) document.querySelectorAll("[data-fold=phone]").forEach((box) => { box.open = false; });
+
   // Live parts: an event says that something changed; the part is fetched anew from the page's own address. What a
   // person has typed or selected in it stays.
   let waiting = 0;

@@ -9,11 +9,10 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import yaml
-
 from assent.contract.model import Contract
 from assent.contract.tiers import Tier
-from assent.errors import Fault, SettingsError
+from assent.contract.yaml_document import YamlDocument
+from assent.errors import ContractError, Fault, SettingsError
 
 HINTS = ("read_only", "destructive", "idempotent", "open_world")
 WIRE_NAMES = {
@@ -23,6 +22,7 @@ WIRE_NAMES = {
     "open_world": "openWorldHint",
 }
 _CELL = re.compile(r"(T|F|-)|d\((T|F|-)\)")
+_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _VALUES = {"T": True, "F": False, "-": None}
 
 
@@ -52,13 +52,31 @@ class Profile:
     failures: bool = False
     spend_key: str = "auto"
     """The default of `idempotency.key` for a tool that spends."""
+    mechanical: bool = False
+    """Whether hints follow from the tier alone; then a contract must not override them."""
+    publishes_contract: bool = True
+    """Whether `_meta` has the public part of the contract."""
+    verbs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Verbs by tier: a tool without a contract whose name has one is treated at least as strictly as that tier."""
+    always_confirms: tuple[str, ...] = ()
+    """The risks at which `confirmation: {by: none}` is refused, even with a reason."""
+    plain_annotations: bool = False
+    """Whether annotations have no keys besides the title and the hints."""
 
     def row(self, contract: Contract) -> tuple[Cell, Cell, Cell, Cell]:
         overwriting = contract.side_effect is Tier.WRITE and contract.overwrites
         return self.rows["overwrites" if overwriting else contract.side_effect.value]
 
     def adapt(self, contract: Contract) -> Contract:
-        """The contract with this profile's default for the key, if the contract itself sets none."""
+        """The contract with this profile's default for the key, if the contract itself sets none.
+
+        Raises ContractError for hints of its own under a profile that has no exceptions.
+        """
+        if self.mechanical and (tuned := [name for name in HINTS if getattr(contract.hints, name) is not None]):
+            message = f"under the profile {self.name} every hint follows from the tier"
+            raise ContractError(
+                Fault(message, "Remove it, or choose another tier", f"{contract.name}.hints.{tuned[0]}")
+            )
         spends = contract.side_effect is Tier.EXTERNAL_SPEND and "key" not in contract.idempotency.model_fields_set
         if not spends or contract.idempotency.key == self.spend_key:
             return contract
@@ -66,6 +84,24 @@ class Profile:
         adapted = contract.model_copy(update={"idempotency": keyed})
         adapted.__dict__.pop("digest", None)  # The cached digest belongs to the other contract.
         return adapted
+
+    def states_open_world(self, contract: Contract) -> bool:
+        """Whether the table itself says that tools of this tier reach external systems."""
+        cell = self.row(contract)[HINTS.index("open_world")]
+        return cell.value is True and not cell.declared
+
+    def check(self, contract: Contract) -> None:
+        """Raise ContractError for a contract that this profile does not accept."""
+        if contract.risk.value in self.always_confirms and contract.confirmation.by == "none":
+            message = f"under the profile {self.name}, a tool of {contract.risk} risk always needs a confirmation"
+            remedy = "Remove `confirmation`, lower the risk, or use another profile"
+            raise ContractError(Fault(message, remedy, f"{contract.name}.confirmation.by"))
+
+    def tier_by_verb(self, name: str) -> Tier | None:
+        """The tier of the first word in a tool's name that is in the table of verbs."""
+        tiers = {verb: Tier(tier) for tier, verbs in self.verbs.items() for verb in verbs}
+        words = (word.lower() for word in _NAME_WORD.findall(name))
+        return next((tiers[word] for word in words if word in tiers), None) if tiers else None
 
     def hints(self, contract: Contract) -> dict[str, bool | None]:
         """The four hints of a contract; None means not sent."""
@@ -97,19 +133,19 @@ def profile_names() -> list[str]:
 
 
 @cache
-def profile(name: str) -> Profile:
+def profile(name: str, *, publishes_contract: bool = True) -> Profile:
     """The profile of that name; raises SettingsError with the known names."""
     if name not in profile_names():
         raise SettingsError(
             Fault(f"there is no profile {name!r}", "Use one of " + ", ".join(profile_names()), "profile")
         )
-    data = yaml.safe_load(resources.files(__name__).joinpath(f"{name}.yaml").read_text(encoding="utf-8"))
+    data = YamlDocument(resources.files(__name__).joinpath(f"{name}.yaml").read_text(encoding="utf-8")).value
     like = profile(data.pop("like")) if "like" in data else None
     rows = like.rows if like else {tier: _row(text) for tier, text in data.pop("hints").items()}
-    for listed in ("order", "omit"):
+    for listed in ("order", "omit", "always_confirms"):
         if listed in data:
             data[listed] = tuple(data[listed])
-    return Profile(name=name, rows=rows, **data)
+    return Profile(name=name, rows=rows, publishes_contract=publishes_contract, **data)
 
 
 def _row(text: str) -> tuple[Cell, Cell, Cell, Cell]:

@@ -14,7 +14,7 @@ from assent.errors import StoreError
 from assent.gateway.api.inputs import check_body, read_query
 from assent.gateway.api.openapi import document
 from assent.gateway.api.problems import ApiProblem, answer
-from assent.gateway.api.routes import ID, NAME, ApiRequest, Route
+from assent.gateway.api.routes import ID, PATTERNS, ApiRequest, Route
 from assent.gateway.api.table import ROUTES
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.auth.host_origin import HostOriginPolicy
@@ -111,7 +111,7 @@ def _names(route: Route, written: Mapping[str, str]) -> dict[str, str]:
     """The names in a path. One that nothing can have is as unknown as any other, and no store is asked for it."""
     names = {name: unquote(value, errors="replace") for name, value in written.items()}
     for name, value in names.items():
-        if not re.fullmatch(NAME if name == "tool" else ID, value):
+        if not re.fullmatch(PATTERNS.get(name, ID), value):
             raise ApiProblem("api.unknown") if route.missing == "api.unknown" else Refusal(route.missing)
     return names
 

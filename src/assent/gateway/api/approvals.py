@@ -15,6 +15,7 @@ from assent.gateway.api.routes import (
     Schema,
     choice,
     cursor,
+    integer,
     listed,
     written,
 )
@@ -24,7 +25,7 @@ from assent.ports import Cursor
 STATES = tuple(state.value for state in ApprovalState)
 PAGE = 200
 MOST_LOOKED_AT = 2000
-_RISKS = ("forbidden", "critical", "high", "medium", "low")
+MOST_SKIPPED = 1_000_000
 PATH = "/api/approvals"
 
 APPROVAL: Schema = {
@@ -75,6 +76,8 @@ async def list_approvals(asked: ApiRequest) -> dict[str, Any]:
     """A page of approvals, newest first. A state is read off each record, so a page may hold fewer than its limit."""
     if _is_urgent(asked):
         return await _urgent(asked)
+    if asked.query.get("state") == "decided":
+        return await _decided(asked)
     now, limit, state = asked.ports.now(), asked.query.get("limit", 100), asked.query.get("state", "pending")
     found: list[Approval] = []
     place: Cursor | None = asked.query.get("cursor")
@@ -97,19 +100,21 @@ def _is_urgent(asked: ApiRequest) -> bool:
 
 
 async def _urgent(asked: ApiRequest) -> dict[str, Any]:
-    """Pending approvals, those that expire first at the top, then the riskiest. There are no further pages."""
-    now, reach = asked.ports.now(), record_scope_of(asked.principal)
-    found = await asked.ports.store.approvals(
-        tenant=reach.tenant, requester=reach.principal, pending_at=now, limit=MOST_LOOKED_AT
+    """Pending approvals, those that expire first at the top, then the riskiest."""
+    now, reach, query = asked.ports.now(), record_scope_of(asked.principal), asked.query
+    whose: dict[str, Any] = {"tenant": reach.tenant, "requester": reach.principal}
+    skip, limit = query.get("skip", 0), query.get("limit", 100)
+    found = await asked.ports.store.urgent_approvals(now, **whose, skip=skip, limit=limit)
+    count, _ = await asked.ports.store.count_pending(now, **whose)
+    return {**_listed(found, asked.principal, now, None), "count": count}
+
+
+async def _decided(asked: ApiRequest) -> dict[str, Any]:
+    reach = record_scope_of(asked.principal)
+    found = await asked.ports.store.decided_approvals(
+        tenant=reach.tenant, requester=reach.principal, limit=asked.query.get("limit", 100)
     )
-    return _listed(sorted(found, key=_urgency)[: asked.query.get("limit", 100)], asked.principal, now, None)
-
-
-def _urgency(approval: Approval) -> tuple[float, int, float]:
-    """By the minute in which it expires, then by risk."""
-    risk = approval.facts.get("risk")
-    rank = _RISKS.index(risk) if risk in _RISKS else len(_RISKS)
-    return approval.expires_at // 60, rank, approval.asked_at
+    return _listed(found, asked.principal, asked.ports.now(), None)
 
 
 async def _page(asked: ApiRequest, after: Cursor | None, pending_at: float | None) -> list[Approval]:
@@ -137,7 +142,7 @@ async def show_approval(asked: ApiRequest) -> dict[str, Any]:
 async def _with_outcome(asked: ApiRequest, approval: Approval) -> dict[str, Any]:
     now = asked.ports.now()
     shown = as_json(approval, asked.principal, now)
-    record = await asked.ports.store.recall(approval.claim) if approval.claim is not None else None
+    record = await asked.ports.store.claim_by_id(approval.claim) if approval.claim is not None else None
     return shown if record is None else {**shown, "outcome": record.state_at(now).value}
 
 
@@ -195,6 +200,9 @@ def as_json(approval: Approval, principal: Principal, now: float) -> dict[str, A
 
 
 _ONE: Schema = {"$ref": "#/components/schemas/Approval"}
+_PAGE = listed("approvals", "Approval")
+_COUNT: Schema = {"type": "integer", "description": "With order=urgent: how many are pending in all."}
+_LIST: Schema = {**_PAGE, "properties": {**_PAGE["properties"], "count": _COUNT}}
 REASON: Schema = {
     "type": "string",
     "maxLength": MOST_REASON,
@@ -219,14 +227,20 @@ ROUTES = (
         "List approvals, newest first.",
         "operators: all; people: their tenant's; others: their own",
         list_approvals,
-        listed("approvals", "Approval"),
+        _LIST,
         (
-            choice("state", "Only those in this state.", (*STATES, "all"), "pending"),
             choice(
-                "order", "urgent: pending ones by expiry, then by risk, on one page.", ("newest", "urgent"), "newest"
+                "state",
+                "Only those in this state; decided: the last ones that people decided, on one page.",
+                (*STATES, "decided", "all"),
+                "pending",
+            ),
+            choice(
+                "order", "urgent: pending ones by the minute they expire, then by risk.", ("newest", "urgent"), "newest"
             ),
             LIMIT,
             cursor(),
+            integer("skip", "With order=urgent: how many to leave out at the top.", 0, MOST_SKIPPED, 0),
         ),
     ),
     Route(

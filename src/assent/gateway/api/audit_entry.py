@@ -70,7 +70,7 @@ async def read_values(asked: ApiRequest) -> dict[str, Any]:
     row, _ = await _found(asked)
     if not may_look(asked.principal):
         facts = {"action": "look", "entry": row.index, "code": "api.not_entitled"}
-        asked.ports.store.note(Entry("denial", asked.ports.now(), facts, principal_values(asked.principal)))
+        asked.ports.store.append(Entry("denial", asked.ports.now(), facts, principal_values(asked.principal)))
         raise ApiProblem("api.not_entitled", "Values are for people with the role auditor.")
     facts = {"action": "look", "entry": row.index}
     if fields := entry_json(row)["withheld"]:

@@ -111,7 +111,7 @@ def _listed(
 
 async def show_claim(asked: ApiRequest) -> dict[str, Any]:
     name = asked.names["claim"]
-    record = await asked.ports.store.recall(name)
+    record = await asked.ports.store.claim_by_id(name)
     if record is None or not record_scope_of(asked.principal).covers(record.tenant, record.principal):
         raise Refusal("settle.unknown", f"There is no claim {name}.")
     return as_json(record, asked.ports.now(), asked.ports.keyed_hash)

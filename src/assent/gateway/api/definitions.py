@@ -125,7 +125,7 @@ async def _kept(asked: ApiRequest) -> dict[str, dict[str, Any]]:
 def _note(asked: ApiRequest, event: str, one: DefinitionChange, reason: str) -> None:
     facts = {"event": event, "upstream": one.upstream, **({"definition": one.digest} if one.digest else {})}
     values = {**principal_values(asked.principal), "tool": one.change.tool, "reason": reason}
-    asked.ports.store.note(Entry("operator", asked.ports.now(), facts, values))
+    asked.ports.store.append(Entry("operator", asked.ports.now(), facts, values))
 
 
 def _id(one: DefinitionChange) -> str:

@@ -54,7 +54,7 @@ async def show_operation(asked: ApiRequest) -> dict[str, Any]:
     scope, ports, name = record_scope_of(asked.principal), asked.ports, asked.names["operation"]
     if scope.principal is not None:
         raise ApiProblem("api.not_entitled", "Operations are for people, and for programs with the role operator.")
-    claim, approval = await ports.store.recall(name), await ports.store.approval(name)
+    claim, approval = await ports.store.claim_by_id(name), await ports.store.approval(name)
     reference = ports.keyed_hash(claim.id) if claim is not None else name
     found, complete = await _entries(asked, reference, _began(claim, approval))
     approval = approval or await _approval_in(asked, found)

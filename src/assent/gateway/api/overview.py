@@ -18,7 +18,6 @@ from assent.gateway.api.routes import ApiRequest, Route, Schema
 from assent.gateway.metrics import BOUNDS, MINUTES, CallCounters
 from assent.ports import OverBudget
 
-MOST_COUNTED = 1000
 MOST_BUDGETS = 20
 _ASKED = frozenset({"confirm.confirmation_required", "confirm.approval_pending"})
 
@@ -29,11 +28,11 @@ async def show_overview(asked: ApiRequest) -> dict[str, Any]:
     if who.kind != "human" or who.has_agent:
         raise ApiProblem("api.not_entitled", "The overview is for people.")
     tenant, now, store = record_scope_of(who).tenant, asked.ports.now(), asked.ports.store
-    waiting = await store.approvals(tenant=tenant, pending_at=now, limit=MOST_COUNTED)
+    waiting, soonest = await store.count_pending(now, tenant=tenant)
     stops = [one for one in await asked.state.stop_switches.all() if tenant is None or one.tenant in ("", tenant)]
     said = {
-        "waiting": len(waiting),
-        "soonest": min((one.expires_at for one in waiting), default=None),
+        "waiting": waiting,
+        "soonest": soonest,
         "stops": len(stops),
         "budgets": await _budgets(asked, tenant),
     }
@@ -159,7 +158,7 @@ OVERVIEW: Schema = {
     "type": "object",
     "required": ["waiting", "soonest", "stops", "budgets"],
     "properties": {
-        "waiting": {"type": "integer", "description": f"Approvals that wait; counted up to {MOST_COUNTED}."},
+        "waiting": {"type": "integer", "description": "Approvals that wait."},
         "soonest": {"type": ["number", "null"], "description": "When the first of them expires."},
         "stops": {"type": "integer", "description": "Stop switches that are on."},
         "budgets": {"type": "array", "items": {"type": "object", "required": ["limit", "spent", "share", "currency"]}},

@@ -16,6 +16,9 @@ from assent.ports import Cursor, Ports
 Schema = dict[str, Any]
 ID = r"[A-Za-z0-9_.-]{1,64}"
 NAME = r"[A-Za-z0-9_.-]{1,128}"
+ACCOUNT = r"[a-z0-9][a-z0-9._@-]{0,63}"
+PATTERNS = {"tool": NAME, "account": ACCOUNT}
+"""What a name in a path may be, where it is not an id."""
 _CURSOR = rf"[0-9]{{1,12}}\.[0-9]{{9}}~{ID}"
 MOST_LISTED = 1000
 MOST_INDEX = 2**53 - 1

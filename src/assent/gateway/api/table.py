@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from assent.gateway.api import (
+    accounts,
     approval_batches,
     approvals,
     audit,
     audit_entry,
     claims,
+    connections,
     definitions,
     feed,
     keys,
@@ -40,8 +42,10 @@ ROUTES: tuple[Route, ...] = (
     *tools.ROUTES,
     *definitions.ROUTES,
     *upstreams.ROUTES,
+    *connections.ROUTES,
     *switches.ROUTES,
     *keys.ROUTES,
+    *accounts.ROUTES,
     *overview.ROUTES,
     DOCUMENT,
 )
@@ -71,7 +75,9 @@ SCHEMAS: dict[str, Schema] = {
     "Withheld": tools.WITHHELD,
     "DefinitionChange": definitions.CHANGE,
     "Upstream": upstreams.UPSTREAM,
+    "Connection": connections.CONNECTION,
     "Switch": switches.SWITCH,
     "Key": keys.KEY,
+    "Account": accounts.ACCOUNT_SCHEMA,
     "Problem": PROBLEM,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from assent.contract.exceptions import exception_of
 from assent.contract.profiles import profile, profile_names
 from assent.contract.show import show
 from assent.contract.tiers import Risk, Tier
@@ -46,6 +47,7 @@ TOOL: Schema = {
         "hints": {"type": "object", "description": "The annotations it is listed with."},
         "permissions": {"type": "array", "items": {"type": "string"}},
         "confirmation": {"type": "string", "description": "Who must say yes: none, host, user or approver."},
+        "exception": {"type": "string", "description": "Critical, and no person is asked: the written reason."},
         "contract": {"type": "string", "description": "The contract's digest."},
         "upstream": {"type": "string", "description": "For operators: whose tool it is."},
         "visibility": {"type": "string", "description": "For operators: scoped, locked or hidden."},
@@ -149,7 +151,7 @@ def _seen(asked: ApiRequest) -> list[Tool]:
     """What `tools/list` shows this caller; operators see all but what is there for nobody."""
     catalogue, principal = asked.ports.catalogue(), asked.principal
     if not is_operator(principal):
-        return visible_tools(catalogue, principal, observing=asked.ports.mode == "observe")
+        return visible_tools(catalogue, principal, asked.ports.policies, observing=asked.ports.mode == "observe")
     return [tool for tool in catalogue.tools.values() if absent_for(tool, principal) is None]
 
 
@@ -177,6 +179,8 @@ def as_json(tool: Tool, operator: bool) -> dict[str, Any]:
         "confirmation": contract.asked_by(ambiguous=False),
         "contract": contract.digest,
     }
+    if exception := exception_of(contract):
+        said["exception"] = exception
     if isinstance(definition.get("description"), str):
         said["description"] = definition["description"]
     return said | ({"upstream": tool.upstream, "visibility": tool.visibility} if operator else {})

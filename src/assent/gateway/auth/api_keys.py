@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import secrets
 from collections.abc import Iterable
 
@@ -34,12 +33,8 @@ class ConfiguredApiKeys:
     """The keys in the configuration, by digest."""
 
     def __init__(self, records: Iterable[KeyRecord] = ()) -> None:
-        self._records = {record.digest: record for record in records}
+        self._principals = {record.digest: record.principal for record in records if not record.revoked}
 
     def find(self, key: str) -> Principal | None:
         """The principal of a key that is known and not revoked."""
-        digest = digest_key(key)
-        record = self._records.get(digest)
-        if record is None or record.revoked or not hmac.compare_digest(record.digest, digest):
-            return None
-        return record.principal
+        return self._principals.get(digest_key(key))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from assent.config.model import Settings
+from assent.config.model import IntrospectionSettings, JwtSettings, Settings
 from assent.config.principals import principal_of
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
@@ -14,16 +14,22 @@ from assent.core.record_scope import is_operator
 from assent.errors import StoreError
 from assent.gateway.auth.api_keys import ConfiguredApiKeys, record_key
 from assent.gateway.auth.challenges import Challenge, challenge
-from assent.gateway.auth.credentials import CredentialChecker, credential_of, is_forwarded, is_loopback
+from assent.gateway.auth.embedded.records import grant_store
+from assent.gateway.auth.embedded.tokens import EmbeddedTokens
 from assent.gateway.auth.failed_auth import FailedAuthCounter
 from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.auth.introspection import Introspection
 from assent.gateway.auth.jwt import Issuer, JwtVerifier
 from assent.gateway.auth.stored_api_keys import StoredApiKeys
 from assent.gateway.cors import Cors
 from assent.gateway.requests import read_head
 from assent.ports import Store
+from assent.upstreams.http.circuit_breaker import current_caller
 from assent.upstreams.http.fetch import fetch_json
 from assent.web.asgi import Headers, Scope
+from assent.web.http import is_loopback
+
+FindKey = Callable[[str], Awaitable[Principal | None]]
 
 
 class Authenticator:
@@ -32,23 +38,30 @@ class Authenticator:
     def __init__(self, settings: Settings, store: Store, scopes: Callable[[], list[str]] = list) -> None:
         self._scopes = scopes
         self.keys = StoredApiKeys(store, time.monotonic)
-        self.failed_auth = FailedAuthCounter(store.note, time.time)
-        self.credential_checker = CredentialChecker()
+        self.failed_auth = FailedAuthCounter(store.append, time.time)
+        self._store = store
+        self.embedded: EmbeddedTokens | None = None
+        self._introspection: Introspection | None = None
+        self._introspected: IntrospectionSettings | None = None
+        self.tokens: JwtVerifier | None = None
         self.apply_settings(settings)
 
     def apply_settings(self, settings: Settings) -> None:
         """Uses these settings from now on."""
-        self._settings = settings
-        self.credential_checker = CredentialChecker(
-            keys=ConfiguredApiKeys(record_key(key.key, principal_of(key)) for key in settings.auth.api_keys),
-            find_stored_key=self.keys.find,
-            tokens=self._tokens(),
-            anonymous=principal_of(settings.auth.anonymous, "anonymous") if settings.auth.anonymous else None,
+        self._settings, anonymous = settings, settings.auth.anonymous
+        embedded = settings.auth.embedded
+        self.embedded = EmbeddedTokens(grant_store(self._store, embedded), time.monotonic) if embedded else None
+        keys, anonymous = settings.auth.api_keys, settings.auth.anonymous
+        self.configured_keys = ConfiguredApiKeys(
+            record_key(key.key, principal_of(key, method="api_key")) for key in keys
         )
+        self._anonymous = None if anonymous is None else principal_of(anonymous, "anonymous", "anonymous")
+        self.tokens, self._find_opaque = self._make_tokens(), self._opaque()
 
     async def authenticate(self, headers: Headers, scope: Scope) -> Principal:
+        """The principal of a request; a Challenge says why there is none."""
         try:
-            return await self.credential_checker.authenticate(headers, scope)
+            principal = await self._find(headers, scope)
         except StoreError:
             unavailable = Refusal("record.unavailable")
             raise Challenge(unavailable.status, unavailable.problem(), []) from None
@@ -57,6 +70,27 @@ class Authenticator:
             required = challenge(refusal, None, self.metadata_url(), self._first_scopes())
             assert required is not None
             raise Challenge(required[0], refusal.problem(), [(b"www-authenticate", required[1].encode())]) from None
+        current_caller.set(principal)
+        return principal
+
+    async def _find(self, headers: Headers, scope: Scope) -> Principal:
+        """The principal of a configured key, a stored key or a token, or the anonymous one of this machine.
+
+        Credentials that are sent must be valid: a bad key never falls back to another method.
+        """
+        credential = credential_of(headers)
+        if credential is None:
+            if self._anonymous is not None and is_local(scope) and not is_forwarded(headers):
+                return self._anonymous
+            raise Refusal("authenticate.missing")
+        found = self.configured_keys.find(credential) or await self.keys.find(credential)
+        if found is None and self._find_opaque is not None:
+            found = await self._find_opaque(credential)
+        if found is None and self.tokens is not None and credential.count(".") == 2:
+            found = await self.tokens.principal(credential)
+        if found is None:
+            raise Refusal("authenticate.invalid")
+        return found
 
     async def is_operator(self, headers: Headers, scope: Scope) -> bool:
         """Whether the caller is an operator, or a program on this machine that sends no credentials."""
@@ -64,8 +98,8 @@ class Authenticator:
         if self.host_policy().refuse(head.host, head.origin) is not None:
             return False
         try:
-            local = credential_of(headers) is None and is_loopback(scope) and not is_forwarded(headers)
-            return local or is_operator(await self.credential_checker.authenticate(headers, scope))
+            local = credential_of(headers) is None and is_local(scope) and not is_forwarded(headers)
+            return local or is_operator(await self._find(headers, scope))
         except Refusal:
             return False
 
@@ -78,33 +112,101 @@ class Authenticator:
     def _first_scopes(self) -> list[str]:
         """The scopes that a client should request first: the configured ones, or all public ones."""
         jwt = self._settings.auth.jwt
+        if self._settings.auth.embedded is not None:
+            return self._scopes()
         if jwt is None:
             return []
         return list(jwt.scopes) if jwt.scopes is not None else self._scopes()
 
     def metadata_url(self) -> str | None:
-        if self._settings.auth.jwt is None:
+        if self._issuer() is None:
             return None
         return f"{self._settings.public_url.rstrip('/')}/.well-known/oauth-protected-resource"
 
     def metadata(self) -> dict[str, Any] | None:
         """Protected resource metadata (RFC 9728). An empty scope list is left out: some providers refuse it."""
-        jwt, scopes = self._settings.auth.jwt, self._scopes()
-        if jwt is None:
+        issuer, scopes = self._issuer(), self._scopes()
+        if issuer is None:
             return None
         document: dict[str, Any] = {
             "resource": f"{self._settings.public_url.rstrip('/')}/mcp",
-            "authorization_servers": [jwt.issuer],
+            "authorization_servers": [issuer],
             "bearer_methods_supported": ["header"],
         }
         return {**document, "scopes_supported": scopes} if scopes else document
 
-    def _tokens(self) -> JwtVerifier | None:
+    def _issuer(self) -> str | None:
+        """The authorization server that clients are sent to."""
+        auth = self._settings.auth
+        if auth.embedded is not None:
+            return self._settings.public_url.rstrip("/")
+        return auth.jwt.issuer if auth.jwt is not None else None
+
+    def _opaque(self) -> FindKey | None:
+        """How tokens are checked that are neither keys nor JWTs."""
+        jwt = self._settings.auth.jwt
+        if self.embedded is not None:
+            return self.embedded.find
+        if jwt is None or jwt.introspection is None:
+            return None
+        own = jwt.introspection
+        if own != self._introspected:
+            self._introspected = own
+            self._introspection = Introspection(own.url, own.client_id, own.client_secret, _issuer_of(jwt))
+        assert self._introspection is not None
+        return self._introspection.principal
+
+    def _make_tokens(self) -> JwtVerifier | None:
         jwt = self._settings.auth.jwt
         if jwt is None:
             return None
-        issuer = Issuer(jwt.issuer, jwt.audience, jwt.algorithms, jwt.jwks_url, jwt.kind, jwt.tenant)
-        tokens = JwtVerifier(issuer, fetch_json, time.time)
-        if self.credential_checker.tokens is not None:
-            tokens.inherit(self.credential_checker.tokens)
+        tokens = JwtVerifier(_issuer_of(jwt), fetch_json, time.time)
+        if self.tokens is not None:
+            tokens.inherit(self.tokens)
         return tokens
+
+
+def _issuer_of(jwt: JwtSettings) -> Issuer:
+    groups = tuple((name, frozenset(one.scopes), frozenset(one.roles)) for name, one in jwt.groups.items())
+    return Issuer(
+        jwt.issuer,
+        jwt.audience,
+        jwt.algorithms,
+        jwt.jwks_url,
+        jwt.kind,
+        jwt.tenant,
+        jwt.groups_claim,
+        groups,
+        jwt.mode,
+        jwt.mode_claim,
+    )
+
+
+def credential_of(headers: Headers) -> str | None:
+    """The credential of a request. Two different credentials, or an unreadable one, are invalid."""
+    found: list[str] = []
+    for name, value in headers:
+        if name == b"authorization":
+            scheme, _, rest = value.partition(b" ")
+            found.append(rest.strip().decode("latin-1") if scheme.lower() == b"bearer" else "")
+        elif name == b"x-api-key":
+            found.append(value.strip().decode("latin-1"))
+    if not found:
+        return None
+    if any(one != found[0] for one in found) or not found[0]:
+        raise Refusal("authenticate.invalid")
+    return found[0]
+
+
+def is_local(scope: Scope) -> bool:
+    """Whether the connection comes from this machine; headers are not considered."""
+    client = scope.get("client")
+    return client is not None and is_loopback(client[0])
+
+
+_FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip"})
+
+
+def is_forwarded(headers: Headers) -> bool:
+    """Whether a proxy or tunnel on this machine forwards the request of another client."""
+    return any(name in _FORWARDED for name, _ in headers)

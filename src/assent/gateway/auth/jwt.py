@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-import jwt
-from jwt.algorithms import get_default_algorithms
-
+from assent.core.identity_claims import further_claims, group_names, words_of
 from assent.core.outcome import Refusal
-from assent.core.principal import KINDS, Kind, Principal
+from assent.core.principal import KINDS, Kind, Mode, Principal, mode_of
 
 Fetch = Callable[[str], Awaitable[Any]]
 """Reads a JSON document from a configured URL."""
@@ -40,6 +38,11 @@ class Issuer:
     jwks_url: str | None = None
     kind: Kind = "agent"
     tenant: str = "local"
+    groups_claim: str = "groups"
+    groups: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = ()
+    """Groups of the identity provider: the name, and the scopes and roles that its members have here."""
+    mode: Mode = "live"
+    mode_claim: str = "mode"
 
 
 @dataclass(slots=True)
@@ -102,6 +105,8 @@ def may_fetch(url: str) -> bool:
 
 def _usable_keys(listed: list[Any], algorithms: tuple[str, ...]) -> list[tuple[str, tuple[str | None, Any]]]:
     """(kid, (alg, key)) of every parseable public signature key."""
+    from jwt.algorithms import get_default_algorithms
+
     known = get_default_algorithms()
     kinds = {"RSA": "RS256", "EC": "ES256", "OKP": "EdDSA"}
     found: list[tuple[str, tuple[str | None, Any]]] = []
@@ -148,6 +153,8 @@ class JwtVerifier:
 
     async def verify(self, token: str, now: float) -> dict[str, Any]:
         """The claims of a token that the issuer signed for this audience and that holds now; else a Refusal."""
+        import jwt  # Not at the start: it loads all of `cryptography`, and most gateways have no token issuer.
+
         try:
             header = jwt.get_unverified_header(token)
             algorithm = header.get("alg")
@@ -167,7 +174,7 @@ class JwtVerifier:
             )
         except (jwt.PyJWTError, ValueError, TypeError):
             raise Refusal("authenticate.invalid") from None
-        if not _is_current(claims, now):
+        if not is_current(claims, now):
             raise Refusal("authenticate.invalid")
         return claims
 
@@ -177,7 +184,7 @@ class JwtVerifier:
             self._verified.popitem(last=False)
 
 
-def _is_current(claims: dict[str, Any], now: float) -> bool:
+def is_current(claims: dict[str, Any], now: float) -> bool:
     """Whether a token is valid now, by the gateway's clock."""
     expires, begins = _time(claims.get("exp")), _time(claims.get("nbf", 0))
     return expires is not None and begins is not None and begins - LEEWAY <= now < expires + LEEWAY
@@ -195,16 +202,22 @@ def principal_of(claims: Mapping[str, Any], issuer: Issuer) -> Principal:
     tenant = claims.get("tenant", issuer.tenant)
     if not isinstance(tenant, str):
         raise Refusal("authenticate.invalid")
+    groups = group_names(claims.get(issuer.groups_claim))
+    rights = [(scopes, roles) for name, scopes, roles in issuer.groups if name in groups]
     return Principal(
         id=f"{issuer.issuer}|{claims['sub']}",
         kind=kind,  # type: ignore[arg-type]
         tenant=tenant,
-        scopes=_word_set(claims.get("scope", claims.get("scp"))),
-        roles=_word_set(claims.get("roles")),
+        scopes=words_of(claims.get("scope", claims.get("scp"))).union(*(scopes for scopes, _ in rights)),
+        roles=words_of(claims.get("roles")).union(*(roles for _, roles in rights)),
         acr=claims["acr"] if isinstance(claims.get("acr"), str) else None,
         auth_time=_time(claims.get("auth_time")),
+        mode=mode_of(claims, issuer.mode_claim, issuer.mode),
         actors=_actors(claims.get("act"), issuer),
         bearer=True,
+        groups=groups,
+        claims=further_claims(claims),
+        method="token",
     )
 
 
@@ -221,9 +234,3 @@ def _actors(act: Any, issuer: Issuer) -> tuple[Principal, ...]:
         chain.append(Principal(f"{issuer.issuer}|{act.get('sub', '')}", kind))
         act = act.get("act")
     return tuple(chain)
-
-
-def _word_set(value: Any) -> frozenset[str]:
-    if isinstance(value, str):
-        return frozenset(value.split())
-    return frozenset(one for one in value if isinstance(one, str)) if isinstance(value, list) else frozenset()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import orjson
@@ -29,11 +29,15 @@ def no_mentions(_caller: Hashable) -> Mentions:
 _EVENT_END = re.compile(rb"((?:\r\n|(?<!\r)\n|\r(?!\n)){2,})")
 
 
-class Cleaned:
-    """Buffers one response and sends it without the mentions."""
+Clean = Callable[[Any], Any]
+"""Takes from a message what its caller must not read."""
 
-    def __init__(self, send: Send, mentions: Mentions, upstream: str) -> None:
-        self._send, self._mentions, self._upstream = send, mentions, upstream
+
+class Cleaned:
+    """Buffers one response and sends it without what its caller must not read."""
+
+    def __init__(self, send: Send, clean: Clean, upstream: str) -> None:
+        self._send, self._clean_message, self._upstream = send, clean, upstream
         self._size = 0
         self._start: Message | None = None
         self._parts: list[bytes] = []
@@ -74,4 +78,4 @@ class Cleaned:
             message: Any = orjson.loads(text)
         except orjson.JSONDecodeError:
             return text
-        return orjson.dumps(self._mentions.clean(message))
+        return orjson.dumps(self._clean_message(message))

@@ -18,6 +18,7 @@ from assent.gateway.sessions.notifications import Notifications
 from assent.gateway.sessions.table import SessionTable
 from assent.gateway.upstream_factory import Link, UpstreamFactory
 from assent.mcp.server_identity import ServerIdentity
+from assent.pipeline.other_requests import OtherRequests
 from assent.upstreams.http.link import HttpLink
 from assent.upstreams.resources import merge_capabilities
 
@@ -35,6 +36,7 @@ class PassthroughFactory:
         upstream_monitor: UpstreamMonitor,
         sessions: SessionTable,
         notifications: Notifications,
+        other_requests: OtherRequests,
     ) -> None:
         self._links, self._tool_loader, self._upstream_factory, self._upstream_monitor = (
             links,
@@ -42,7 +44,7 @@ class PassthroughFactory:
             upstream_factory,
             upstream_monitor,
         )
-        self._sessions, self._notifications = sessions, notifications
+        self._sessions, self._notifications, self._others = sessions, notifications, other_requests
 
     def non_tool_handler(self) -> NonToolHandler:
         if self.relays():
@@ -50,16 +52,23 @@ class PassthroughFactory:
             calls, streams = self._upstream_factory.pools_of(name)
             test = self._upstream_factory.pools_of(f"{name} (test)")
             relay = Relay(test[0], test[1]) if test else None
-            return SingleUpstreamRelay(Relay(calls, streams), self._sessions, self._notifications, relay, self._absent)
+            return SingleUpstreamRelay(
+                Relay(calls, streams), self._sessions, self._notifications, relay, self._absent, self._others, name
+            )
         return MergedSession(self._identity, self._sessions, absent=self._absent)
 
     def more(self) -> dict[str, Serve]:
         """The methods that all upstreams answer together."""
-        return {} if self.relays() else MergedServer(self._offers, self._notifications, self._absent).methods()
+        return (
+            {}
+            if self.relays()
+            else MergedServer(self._offers, self._notifications, self._absent, self._others).methods()
+        )
 
     def relays(self) -> bool:
         """Whether non-tool methods are relayed to the only upstream."""
-        return len(self._links) == 1 and isinstance(next(iter(self._links.values())), HttpLink)
+        link = next(iter(self._links.values()), None)
+        return len(self._links) == 1 and isinstance(link, HttpLink) and link.relayed
 
     def server_info(self) -> dict[str, Any]:
         described = next(iter(self._links.values())).described if len(self._links) == 1 else None

@@ -14,15 +14,18 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import orjson
-from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND
 
+from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions
 from assent.gateway.endpoint import Serve
 from assent.gateway.passthrough.absent_tools import CLEANED, no_mentions
-from assent.gateway.sessions.notifications import CHANGES, SUBSCRIPTION_ID, Notifications
+from assent.gateway.sessions.notifications import CHANGES, Notifications
+from assent.mcp.channel import ACKNOWLEDGED, SUBSCRIPTION_ID
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.protocol import INVALID_PARAMS, METHOD_NOT_FOUND
 from assent.mcp.requests import Era, McpRequest
+from assent.pipeline.other_requests import COMPLETE, GET, READ, OtherRequests, Target, rpc_error
 from assent.ports import NotReached, OutcomeUnknown
 from assent.upstreams.base import caller_of
 from assent.upstreams.errors import Unreachable, UpstreamError, safe_error_text
@@ -32,7 +35,6 @@ from assent.upstreams.subscription_counts import TooManyResources
 
 logger = logging.getLogger(__name__)
 
-ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 NOT_FOUND = -32002
 MOST_SUBSCRIPTIONS = 256
 LOOK_AGAIN = 1.0
@@ -79,8 +81,9 @@ class MergedServer:
         offers: Callable[[], Sequence[MergedUpstream]],
         notifications: Notifications,
         absent: Callable[[Hashable], Mentions] = no_mentions,
+        others: OtherRequests | None = None,
     ) -> None:
-        self._offers, self._notifications, self._absent = offers, notifications, absent
+        self._offers, self._notifications, self._absent, self._others = offers, notifications, absent, others
         self._logged: set[tuple[Any, ...]] = set()
 
     def methods(self) -> dict[str, Serve]:
@@ -105,6 +108,7 @@ class MergedServer:
         offers = self._with(kind, mcp_request)
         found = await asyncio.gather(*(self._load_list(offer, method, mcp_request) for offer in offers))
         entries = [(offer, entry) for offer, listed in zip(offers, found, strict=True) for entry in listed]
+        entries = [(offer, entry) for offer, entry in entries if self._shows(offer, key, entry, mcp_request)]
         kept, lost = dedupe_by_name(
             ((offer.source.name, self._renamed(offer, key, entry)) for offer, entry in entries), named_by
         )
@@ -117,10 +121,13 @@ class MergedServer:
     async def get_prompt(self, mcp_request: McpRequest) -> bytes:
         name = mcp_request.parsed_request.params["name"]
         offer, wire_name = await self._find_prompt(name, mcp_request)
+        self._check((GET, "Prompt", name), offer, mcp_request)
         return await self._pass(offer, {**mcp_request.parsed_request.params, "name": wire_name}, mcp_request)
 
     async def read_resource(self, mcp_request: McpRequest) -> bytes:
-        offer = await self._find_resource(mcp_request.parsed_request.params["uri"], mcp_request)
+        uri = mcp_request.parsed_request.params["uri"]
+        offer = await self._find_resource(uri, mcp_request)
+        self._check((READ, "Resource", uri), offer, mcp_request)
         return await self._pass(offer, mcp_request.parsed_request.params, mcp_request, cached=True)
 
     async def complete(self, mcp_request: McpRequest) -> bytes:
@@ -128,9 +135,11 @@ class MergedServer:
         ref = params["ref"]
         if ref.get("type") == "ref/prompt":
             offer, wire_name = await self._find_prompt(ref["name"], mcp_request)
+            self._check((COMPLETE, "Prompt", ref["name"]), offer, mcp_request)
             ref = {**ref, "name": wire_name}
         else:
             offer = await self._find_resource(ref["uri"], mcp_request)
+            self._check((COMPLETE, "Resource", ref["uri"]), offer, mcp_request)
         if "completions" not in offer.source.capabilities:
             return _render({"completion": {"values": []}}, mcp_request)
         return await self._pass(offer, {**params, "ref": ref}, mcp_request)
@@ -155,6 +164,7 @@ class MergedServer:
         if len(session.subscriptions) >= MOST_SUBSCRIPTIONS:
             raise RpcError(INVALID_PARAMS, f"A session may subscribe to {MOST_SUBSCRIPTIONS} resources")
         offer = await self._find_resource(uri, mcp_request)
+        self._check((READ, "Resource", uri), offer, mcp_request)
         session.subscriptions[uri] = offer.source.name
         try:
             await _watch(offer, uri, caller := _owner(mcp_request))
@@ -207,6 +217,7 @@ class MergedServer:
             for uri in dict.fromkeys(uris):
                 try:
                     offer = await self._find_resource(uri, mcp_request)
+                    self._check((READ, "Resource", uri), offer, mcp_request)
                     await _watch(offer, uri, caller)
                     watched[uri] = offer
                 except (RpcError, UpstreamError):
@@ -215,6 +226,19 @@ class MergedServer:
         finally:
             for uri, offer in watched.items():
                 await asyncio.shield(offer.upstream_subscriptions.leave(uri, caller))
+
+    def _check(self, target: Target, offer: MergedUpstream, mcp_request: McpRequest) -> None:
+        """Raise for what policies deny."""
+        if self._others is not None:
+            try:
+                self._others.check_target(caller_of(mcp_request), target, offer.source.name)
+            except Refusal as refusal:
+                raise rpc_error(refusal) from None
+
+    def _shows(self, offer: MergedUpstream, key: str, entry: dict[str, Any], mcp_request: McpRequest) -> bool:
+        if self._others is None or not self._others.applies():
+            return True
+        return self._others.shows(caller_of(mcp_request), key, self._renamed(offer, key, entry), offer.source.name)
 
     async def _pass(
         self, offer: MergedUpstream, params: Mapping[str, Any], mcp_request: McpRequest, *, cached: bool = False

@@ -3,27 +3,30 @@
 import asyncio
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import orjson
-from mcp_types import INVALID_REQUEST, METHOD_NOT_FOUND
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 
+from assent.core.outcome import Refusal
+from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions
 from assent.gateway.endpoint import HttpExchange
 from assent.gateway.passthrough.absent_tools import CLEANED, Cleaned, no_mentions
 from assent.gateway.passthrough.inject import injecting
 from assent.gateway.passthrough.relay import OnAnswer, Relay, fault_body
 from assent.gateway.requests import accepts, check_params, http_status, is_request
-from assent.gateway.sessions.notifications import SUBSCRIPTION_ID, Notifications
+from assent.gateway.sessions.notifications import Notifications
 from assent.gateway.sessions.table import SessionTable, SessionTaken, TooManySessions
+from assent.mcp.channel import SUBSCRIPTION_ID
 from assent.mcp.envelope import is_relayed
 from assent.mcp.jsonrpc import RpcError, error_body, result_body
+from assent.mcp.protocol import HANDSHAKE_PROTOCOL_VERSIONS, INVALID_REQUEST, LATEST_HANDSHAKE_VERSION, METHOD_NOT_FOUND
 from assent.mcp.requests import Era, ParsedRequest
 from assent.mcp.seen_events import SeenEventIds
 from assent.mcp.server_identity import ServerIdentity
 from assent.mcp.session import McpSession
 from assent.mcp.sse import render
+from assent.pipeline.other_requests import OtherRequests, rpc_error
 from assent.upstreams.errors import ProtocolViolation, Unreachable
 from assent.upstreams.http.connection import UpstreamResponse
 from assent.upstreams.tasks import Stripping, is_task_method
@@ -48,6 +51,9 @@ class SingleUpstreamRelay:
     test: Relay | None = None
     """The relay for test principals; without one their requests are refused."""
     absent: Callable[[Hashable], Mentions] = no_mentions
+    others: OtherRequests | None = None
+    """The policies on resources, prompts and completion."""
+    upstream: str = ""
 
     @property
     def most_streams(self) -> int:
@@ -79,6 +85,14 @@ class SingleUpstreamRelay:
         method = message.get("method") if isinstance(message, dict) else None
         if is_task_method(method):
             return await _not_found(exchange, message, session)
+        if self.others is not None and is_request(message):
+            try:
+                self._apply_policies(self.others, exchange, message)
+            except Refusal as refusal:
+                error = rpc_error(refusal)
+                return await respond(
+                    exchange.send, 200, error_body(message["id"], error.code, error.message, error.data)
+                )
         if method == "server/discover":
             exchange = replace(exchange, send=Stripping(exchange.send, self.relay.calls.name).send)
         seen_events = session.seen_events if session is not None else SeenEventIds()
@@ -91,6 +105,16 @@ class SingleUpstreamRelay:
             await self._listen(exchange, message, self.notifications)
         else:
             await self._relay(exchange, seen_events.listening(exchange.send), message)
+
+    def _apply_policies(self, others: OtherRequests, exchange: HttpExchange, message: dict[str, Any]) -> None:
+        """Refuse what policies deny, and leave denied resources out of a subscription."""
+        principal, params = cast("Principal", exchange.caller), message.get("params")
+        others.check(principal, message["method"], params, self.upstream)
+        if message["method"] == "subscriptions/listen" and isinstance(params, dict):
+            requested = params.get("notifications")
+            if isinstance(requested, dict) and "resourceSubscriptions" in requested:
+                uris = requested["resourceSubscriptions"]
+                requested["resourceSubscriptions"] = others.allowed_subscriptions(principal, uris, self.upstream)
 
     async def _listen(self, exchange: HttpExchange, message: dict[str, Any], notifications: Notifications) -> None:
         """Relays the upstream's notifications and inserts changes of the gateway's tool list, if requested."""
@@ -105,6 +129,22 @@ class SingleUpstreamRelay:
             async with injecting(exchange.send, next_message, after_first=True) as send:
                 await self._relay(exchange, send, message)
 
+    def _cleaned(self, exchange: HttpExchange, send: Send) -> Send:
+        """Takes from an answer the mentions of absent tools, and the entries that policies deny."""
+        absent, others, upstream = self.absent(exchange.caller), self.others, self.upstream
+        filters = others is not None and others.applies()
+        if not absent and not filters:
+            return send
+
+        def clean(message: Any) -> Any:
+            cleaned = absent.clean(message)
+            if others is None or not isinstance(cleaned, dict) or "result" not in cleaned:
+                return cleaned
+            principal = cast("Principal", exchange.caller)
+            return {**cleaned, "result": others.filtered(principal, cleaned["result"], upstream)}
+
+        return Cleaned(send, clean, self.relay.calls.name)
+
     async def end(self, exchange: HttpExchange, session: McpSession) -> None:
         def forget(response: UpstreamResponse) -> None:
             if response.status < 300 or response.status == 404:
@@ -113,8 +153,8 @@ class SingleUpstreamRelay:
         await self._relay(exchange, exchange.send, None, forget)
 
     async def _relay(self, exchange: HttpExchange, send: Send, message: Any, on_answer: OnAnswer | None = None) -> None:
-        if isinstance(message, dict) and message.get("method") in CLEANED and (absent := self.absent(exchange.caller)):
-            send = Cleaned(send, absent, self.relay.calls.name)
+        if isinstance(message, dict) and message.get("method") in CLEANED:
+            send = self._cleaned(exchange, send)
         relay = self.test if getattr(exchange.caller, "mode", "live") == "test" else self.relay
         if relay is None:
             fault = Unreachable(self.relay.calls.name, "has no test endpoint", sent=False)

@@ -10,7 +10,6 @@ from typing import Any
 from assent.gateway.sessions.table import SessionTable
 
 MOST_WAITING = 256
-SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 CHANGES = {
     "notifications/tools/list_changed": "toolsListChanged",
     "notifications/prompts/list_changed": "promptsListChanged",

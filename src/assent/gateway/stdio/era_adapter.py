@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_types import CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY, METHOD_NOT_FOUND, PROTOCOL_VERSION_META_KEY
-
 from assent.mcp.channel import StreamListener
+from assent.mcp.envelope import ENVELOPE_KEYS
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.protocol import (
+    METHOD_NOT_FOUND,
+)
 from assent.mcp.requests import ParsedRequest
 from assent.upstreams.stdio.server import StdioUpstream
 
-_ENVELOPE = frozenset({PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY})
 _CACHED = frozenset({"resources/list", "resources/templates/list", "resources/read", "prompts/list"})
 _ALIKE = _CACHED | {"prompts/get", "completion/complete"}
 
@@ -22,7 +23,7 @@ async def adapt(
     """The result of a modern request from a server that knows only the methods both eras have."""
     if parsed_request.method not in _ALIKE:
         raise RpcError(METHOD_NOT_FOUND, "Method not found", parsed_request.method)
-    meta = {name: value for name, value in parsed_request.params.get("_meta", {}).items() if name not in _ENVELOPE}
+    meta = {name: value for name, value in parsed_request.params.get("_meta", {}).items() if name not in ENVELOPE_KEYS}
     params = (
         {**parsed_request.params, "_meta": meta}
         if meta

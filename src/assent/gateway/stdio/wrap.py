@@ -9,29 +9,38 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
 import orjson
-from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
-from mcp_types import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, PROTOCOL_VERSION_META_KEY
 
+from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.core.tool_mentions import without_texts
 from assent.gateway.passthrough.absent_tools import CLEANED
 from assent.gateway.passthrough.relay import UPSTREAM_FAULT, fault_problem
-from assent.gateway.requests import check_params, is_notification, is_request, is_response, read_handshake
+from assent.gateway.requests import (
+    check_params,
+    is_notification,
+    is_request,
+    is_response,
+    read_handshake,
+    read_modern_line,
+)
+from assent.gateway.stdio.channel import StdioChannel
 from assent.gateway.stdio.era_adapter import adapt
+from assent.gateway.stdio.open_requests import OpenRequests
+from assent.gateway.stdio.tool_list import ToolList
 from assent.gateway.tool_service import ToolService
 from assent.mcp import strict_json
-from assent.mcp.channel import CannotAsk, can_answer
+from assent.mcp.channel import CannotAsk
 from assent.mcp.envelope import is_relayed, own_members, rebuild
 from assent.mcp.jsonrpc import RequestId, RpcError, error_body, malformed_body, result_body
-from assent.mcp.requests import Era, McpRequest, ParsedRequest
+from assent.mcp.protocol import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, PROTOCOL_VERSION_META_KEY
+from assent.mcp.requests import Era, McpRequest
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import Malformed
+from assent.pipeline.other_requests import OtherRequests, rpc_error
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.stdio.server import StdioUpstream
 from assent.upstreams.tasks import is_task_method, strip_request, strip_response
@@ -40,8 +49,6 @@ logger = logging.getLogger(__name__)
 
 LONGEST_CALL = 3600.0
 FINISHES_WITHIN = 10.0
-LISTS_WITHIN = 10.0
-"""How long the server's instructions wait for its list of tools; without the list they are left out."""
 MOST_HELD = 1000
 _SERVED = frozenset({"tools/call", "tools/list"})
 
@@ -59,27 +66,24 @@ class StdioGateway:
         write: Write,
         *,
         reload: Callable[[], Awaitable[None]],
+        others: OtherRequests | None = None,
     ) -> None:
+        self._others = others
         self._server, self._governed, self._principal, self._write = server, governed, principal, write
-        self._reload = reload
         self._session = McpSession("stdio", principal)
         self._era: Era | None = None
-        self._greeted, self._opened, self._loaded = asyncio.Event(), asyncio.Event(), False
-        self._turn = asyncio.Lock()
-        self._asked: dict[str, asyncio.Future[dict[str, Any]]] = {}
-        self._questions: set[RequestId] = set()
-        self._passed: dict[RequestId, str] = {}
-        self._streams: set[RequestId] = set()
+        self._greeted, self._opened = asyncio.Event(), asyncio.Event()
+        self._tools = ToolList(server.name, governed, principal, reload)
+        self._open_requests = OpenRequests()
         self._introduced = False
         self._held: list[dict[str, Any]] | None = None
         """What the server says while the client still waits for the answer to `initialize`."""
-        self._heard = asyncio.Event()
         self._over = "the server is gone"
         self._tasks: set[asyncio.Task[Any]] = set()
         self.failed: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         """Why the server cannot be used, once that is known."""
         server.listen = self._hear
-        server.is_asking = lambda: bool(self._questions)
+        server.is_asking = lambda: self._open_requests.has_questions
 
     async def serve(self, lines: AsyncIterator[bytes]) -> None:
         """Take every line of the client until it closes its end, then finish what it asked for."""
@@ -90,19 +94,17 @@ class StdioGateway:
                 self._write(malformed_body(error))
                 continue
             self._spawn(self._take(message))
-        for answer in self._asked.values():
-            answer.set_exception(CannotAsk("the client has left"))
+        self._session.abandon_questions()
         with suppress(TimeoutError):
             async with asyncio.timeout(FINISHES_WITHIN):
                 await self._finish()
 
     async def _finish(self) -> None:
-        while self._tasks or self._passed:
+        while self._tasks or self._open_requests:
             if self._tasks:
                 await asyncio.wait(list(self._tasks))
             else:
-                self._heard.clear()
-                await self._heard.wait()
+                await self._open_requests.next_answer()
 
     async def stop(self, reason: str) -> None:
         """Nothing more is answered by the server: say so to whoever waits."""
@@ -110,16 +112,15 @@ class StdioGateway:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for request_id in self._passed:
+        for request_id in self._open_requests.clear():
             self._write(error_body(request_id, UPSTREAM_FAULT, reason))
-        self._passed.clear()
 
     # From the client
 
     async def _take(self, message: Any) -> None:
         if is_request(message):
             await self._request(message)
-        elif is_response(message) and self._settle(message):
+        elif is_response(message) and self._session.settle(message):
             return
         elif is_response(message) or is_notification(message):
             await self._aside(message)
@@ -158,21 +159,33 @@ class StdioGateway:
         if is_task_method(method):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
         if method in _SERVED:
-            await self._serve(message)
-        elif self._era is Era.MODERN and not self._server.is_modern:
-            result = await adapt(self._modern(message), self._server, StdioChannel(self))
+            return await self._serve(message)
+        self._apply_policies(message)
+        if self._era is Era.MODERN and not self._server.is_modern:
+            result = await adapt(read_modern_line(message), self._server, StdioChannel(self.tell, self.ask))
             await self._describe(method, {"jsonrpc": "2.0", "id": message["id"], "result": result})
         elif not is_relayed(message):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
         else:
             await self._pass(message)
 
+    def _apply_policies(self, message: dict[str, Any]) -> None:
+        """Raise for what policies deny, and leave denied resources out of a subscription."""
+        if self._others is None:
+            return
+        params = message.get("params")
+        try:
+            self._others.check(self._principal, message["method"], params, self._server.name)
+        except Refusal as refusal:
+            raise rpc_error(refusal) from None
+        requested = params.get("notifications") if isinstance(params, dict) else None
+        if isinstance(requested, dict) and "resourceSubscriptions" in requested:
+            uris = requested["resourceSubscriptions"]
+            allowed = self._others.allowed_subscriptions(self._principal, uris, self._server.name)
+            requested["resourceSubscriptions"] = allowed
+
     async def _pass(self, message: dict[str, Any]) -> None:
-        # A subscription is answered when it is over: nobody waits for that.
-        if message["method"] == "subscriptions/listen":
-            self._streams.add(message["id"])
-        else:
-            self._passed[message["id"]] = message["method"]
+        self._open_requests.add(message)
         await self._server.send(message)
 
     async def _discover(self, message: dict[str, Any]) -> None:
@@ -231,51 +244,30 @@ class StdioGateway:
                 self._hear(message)
 
     async def _describe(self, method: str, answer: dict[str, Any]) -> None:
-        """Write an answer without mentions of tools that do not exist for the client; without the list, no texts."""
-        if method in CLEANED and "result" in answer:
-            try:
-                async with asyncio.timeout(LISTS_WITHIN):
-                    await self._load()
-                answer["result"] = self._governed.absent(self._principal).clean(answer["result"])
-            except (UpstreamError, RpcError, TimeoutError) as error:
-                reason = str(error) or f"no list of tools in {LISTS_WITHIN:.0f} seconds"
-                logger.warning(
-                    "%s: the descriptions in the answer to %s are left out, because the list of tools that they may"
-                    " mention is not known: %s", self._server.name, method, reason,
-                )  # fmt: skip
-                answer["result"] = without_texts(answer["result"])
+        answer = await self._tools.clean(method, answer)
+        if self._others is not None and method in CLEANED and "result" in answer:
+            shown = self._others.filtered(self._principal, answer["result"], self._server.name)
+            answer = {**answer, "result": shown}
         self.tell(answer)
 
     async def _serve(self, message: dict[str, Any]) -> None:
         modern = self._era is Era.MODERN
         if modern:
-            parsed_request = self._modern(message)
+            parsed_request = read_modern_line(message)
         else:
             parsed_request = read_handshake(message, self._session.version, self._session.capabilities)
         with self._session.running(parsed_request.id):
             check_params(parsed_request)
-            await self._load()
+            await self._tools.load()
             mcp_request = McpRequest(
-                parsed_request, self._principal, [], None if modern else self._session, StdioChannel(self)
+                parsed_request,
+                self._principal,
+                [],
+                None if modern else self._session,
+                StdioChannel(self.tell, self.ask),
             )
             serve = self._governed.call if parsed_request.method == "tools/call" else self._governed.listing
             self._write(result_body(parsed_request.id, await serve(mcp_request)))
-
-    def _modern(self, message: dict[str, Any]) -> ParsedRequest:
-        route = classify_inbound_request({"method": message["method"], "params": message.get("params")})
-        if isinstance(route, InboundLadderRejection):
-            raise RpcError(route.code, route.message, route.data)
-        can = route.client_capabilities
-        return ParsedRequest(
-            Era.MODERN, route.protocol_version, message["id"], message["method"], message["params"],
-            can if isinstance(can, dict) else None,
-        )  # fmt: skip
-
-    async def _load(self) -> None:
-        async with self._turn:
-            if not self._loaded:
-                await self._reload()
-                self._loaded = True
 
     async def _aside(self, message: dict[str, Any]) -> None:
         """A notification, or the answer to a question that was the server's."""
@@ -283,21 +275,15 @@ class StdioGateway:
             params = message.get("params") or {}
             if self._session.cancel(params.get("requestId")):
                 return
-            self._done(params.get("requestId"))
+            self._open_requests.remove(params.get("requestId"))
         if not is_relayed(message):
             return  # a request without an id, for example: the server might run it, and nobody has governed it
-        if "method" not in message and not self._is_asked(message.get("id")):
+        if "method" not in message and not self._open_requests.take_question(message.get("id")):
             return  # the server asked no such question, or has its answer already
         await self._opened.wait()
         if message.get("method") == "notifications/initialized" and (self._introduced or self._server.is_modern):
             return
         await self._server.send(message)
-
-    def _is_asked(self, question_id: Any) -> bool:
-        """Whether a question of the server waits for this answer; it does so no longer."""
-        waits = question_id.__class__ in (int, str) and question_id in self._questions
-        self._questions.discard(question_id if waits else "")
-        return waits
 
     # From the server
 
@@ -312,64 +298,29 @@ class StdioGateway:
             return self._spawn(self._changed(message))
         method = None
         if "method" in message and "id" in message:
-            self._questions.add(message["id"])
-        elif "id" in message and (method := self._done(message["id"])) is None:
+            self._open_requests.add_question(message["id"])
+        elif "id" in message and (method := self._open_requests.remove(message["id"])) is None:
             return  # calls and lists are ours to answer: the server was not asked this by the client
         strip_response(message)
         if method in CLEANED:
             return self._spawn(self._describe(method, own_members(message)))
         self.tell(own_members(message))
 
-    def _done(self, request_id: RequestId | None) -> str | None:
-        """Note that a request the server was passed has its answer; its method, None for any other."""
-        method = None if request_id is None else self._passed.pop(request_id, None)
-        if method is None and request_id in self._streams:
-            self._streams.remove(request_id)
-            method = "subscriptions/listen"
-        if method is not None:
-            self._heard.set()
-        return method
-
     async def _changed(self, message: dict[str, Any]) -> None:
         """The client may ask for the list as soon as it hears of the change: ours is the new one by then."""
-        async with self._turn:
-            if self._loaded:
-                await self._reload()
+        await self._tools.refresh()
         self._write(orjson.dumps(message))
 
     # Our own questions
 
     async def ask(self, method: str, params: dict[str, Any], within: float) -> dict[str, Any]:
         """Ask the client, which must be of the handshake era and able to answer."""
-        if self._era is Era.MODERN or not can_answer(self._session.capabilities, method):
+        if self._era is Era.MODERN:
             raise CannotAsk(method)
-        question_id = f"assent-{secrets.token_urlsafe(16)}"  # the server must not guess it, or it collects our answer
-        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._asked[question_id] = answer
-        self.tell({"jsonrpc": "2.0", "id": question_id, "method": method, "params": params})
-        try:
-            async with asyncio.timeout(within):
-                return await answer
-        except TimeoutError:
-            cancelled = {"requestId": question_id, "reason": "nobody answered"}
-            self.tell({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancelled})
-            raise CannotAsk(method) from None
-        finally:
-            self._asked.pop(question_id, None)
+        return await self._session.ask(method, params, self._send, within)
 
-    def _settle(self, response: dict[str, Any]) -> bool:
-        question_id = response.get("id")
-        answer = self._asked.pop(question_id, None) if isinstance(question_id, str) else None
-        if answer is None or answer.done():
-            return False
-        error, result = response.get("error"), response.get("result")
-        if isinstance(error, dict):
-            code = error.get("code")
-            code = code if isinstance(code, int) else INTERNAL_ERROR
-            answer.set_exception(RpcError(code, str(error.get("message", ""))))
-        else:
-            answer.set_result(result if isinstance(result, dict) else {})
-        return True
+    async def _send(self, message: dict[str, Any]) -> None:
+        self.tell(message)
 
     def tell(self, message: dict[str, Any]) -> None:
         self._write(orjson.dumps(message))
@@ -378,35 +329,6 @@ class StdioGateway:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-class StdioChannel:
-    """The way back to the client while one of its requests is under way."""
-
-    __slots__ = ("_wrap",)
-    ask_within = 300.0
-
-    def __init__(self, wrap: StdioGateway) -> None:
-        self._wrap = wrap
-
-    async def open(self) -> None:
-        """There is one stream, and it is open."""
-
-    async def prime(self, retry: int | None) -> None:
-        """Nothing is resumed here."""
-
-    async def pause(self) -> None:
-        """Nor interrupted."""
-
-    async def notify(self, message: dict[str, Any]) -> None:
-        self._wrap.tell(message)
-
-    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        return await self._wrap.ask(method, params, self.ask_within)
-
-    async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
-        """The server's own questions pass by themselves."""
-        return None
 
 
 def _has_text(result: dict[str, Any]) -> bool:

@@ -4,17 +4,17 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from assent.infer.features.words import split_name
+from assent.infer.features.words import split_name, word_set
 from assent.infer.lexicon import (
     ACTING,
     AGENTS,
     COMPOUNDS,
     CONJUNCTION,
-    DEEDS,
     NOUN_FIRST,
     NOUN_TOO,
     PREPOSITION,
     READING,
+    VERB_GROUPS,
     VERBS,
 )
 
@@ -23,25 +23,10 @@ _CAMEL_TAIL = re.compile(r"^(?:[A-Za-z]+[_-])+([a-z]+[A-Z]\w*)$")
 _GOVERNING = PREPOSITION | {"to", "of", "as", "without", "before", "after"}
 
 # After one of these, a reading verb is part of the object: `mark_message_read`, `stop_fetch_job`.
-_STATE_VERBS = frozenset(
-    (
-        *(
-            "change",
-            "drop",
-            "flag",
-            "insert",
-            "mark",
-            "pause",
-            "put",
-            "reset",
-            "save",
-            "set",
-            "start",
-            "stop",
-            "submit",
-        ),
-        *("suspend", "switch", "update", "wipe", "write"),
-    )
+_STATE_VERBS = word_set(
+    """
+    change drop flag insert mark pause put reset save set start stop submit suspend switch update wipe write
+    """
 )
 # The word after one of these is always the object: `get_resume`.
 _FETCH_VERBS = frozenset({"fetch", "get", "retrieve"})
@@ -50,7 +35,7 @@ _ARTICLES = frozenset({"a", "an", "the"})
 _DONE_TO = frozenset({"balance", "input", "page", "phone", "text"})
 
 
-class NameReading(NamedTuple):
+class NameFeatures(NamedTuple):
     """Main verb of a name with its class and place, joined verbs, and all words."""
 
     verb: str | None
@@ -60,7 +45,7 @@ class NameReading(NamedTuple):
     words: tuple[str, ...]
 
 
-def read_name(name: str, text_verbs: Collection[str] = ()) -> NameReading:
+def read_name(name: str, text_verbs: Collection[str] = ()) -> NameFeatures:
     """Parse a name; `text_verbs` are the verbs of the description, which settle ambiguous names."""
     words = split_name(name)
     operation = _operation(name, words)
@@ -68,14 +53,14 @@ def read_name(name: str, text_verbs: Collection[str] = ()) -> NameReading:
     agent = AGENTS.get(operation[-1]) if len(operation) > 1 else None
     doubtful = index is None or operation[index] in NOUN_TOO or agent in text_verbs
     if agent and doubtful and not _follows_preposition(operation, len(operation) - 1):
-        return NameReading(agent, VERBS[agent], "last", (), words)
+        return NameFeatures(agent, VERBS[agent], "last", (), words)
     if index is None and operation != words:
         operation, index = words, _find_certain_verb(words, text_verbs)
     several = words[-1:] == ("operations",) and index is not None and operation[index] in NOUN_TOO
     if index is None or several:  # such as `measure_operations`
-        return NameReading(None, "none", "none", (), words)
+        return NameFeatures(None, "none", "none", (), words)
     verb = operation[index]
-    return NameReading(verb, VERBS[verb], _place(index, operation), _find_joined_verbs(operation, index), words)
+    return NameFeatures(verb, VERBS[verb], _place(index, operation), _find_joined_verbs(operation, index), words)
 
 
 def _operation(name: str, words: tuple[str, ...]) -> tuple[str, ...]:
@@ -133,7 +118,7 @@ def _text_verb_may_win(words: tuple[str, ...], index: int, first: int) -> bool:
     """Whether the description's verb may win over a verb at the start of the name."""
     if first > 0 or index == 0:
         return True
-    fetches = words[index] in DEEDS["fetching"] and index == 1
+    fetches = words[index] in VERB_GROUPS["fetching"] and index == 1
     plain = words[index] not in NOUN_TOO or VERBS[words[0]] == "look" or fetches or words[index] == "list"
     return words[0] in NOUN_TOO and plain
 
@@ -146,7 +131,7 @@ def _choose_from_first(words: tuple[str, ...], pure: list[int], acting: list[int
         return 1
     if words[0] in NOUN_FIRST and (final == "noun" or (final in ACTING | {"read"} and acting[-1] == last)):
         return last
-    if words[0] in DEEDS["namesakes"] and acting[1:]:
+    if words[0] in VERB_GROUPS["program_names"] and acting[1:]:
         return acting[-1] if acting[-1] == last else acting[1]
     if not pure or (pure[0] == 0 and VERBS[words[0]] != "look"):
         return 0

@@ -7,20 +7,20 @@ from typing import Any, Final, NamedTuple
 
 from assent.infer.features.name import read_name
 from assent.infer.features.schema import is_short, is_switch, list_steps, list_values, read_properties
-from assent.infer.features.words import split_name
-from assent.infer.lexicon import DEEDS, INPUTS, MIXED, NOUN_TOO, NOUNS, READING, VERBS
+from assent.infer.features.words import split_name, word_set
+from assent.infer.lexicon import INPUTS, MIXED, NOUN_TOO, NOUNS, READING, VERB_GROUPS, VERBS
 
-_OPERATION: Final = frozenset({"action", "actions", "operation", "operations", "op", "command", "subcommand", "verb"})
+_OPERATION: Final = word_set("action actions operation operations op command subcommand verb")
 _CHOOSING: Final = _OPERATION | {"method", "mode", "task"}
 _LOOSE: Final = _CHOOSING - _OPERATION
 # Parameters that choose how something is done. They count as operations only if one value loses data.
-_MANNER: Final = frozenset({"mode", "strategy", "disposition", "behavior", "behaviour", "exists", "conflict"})
+_MANNER: Final = word_set("mode strategy disposition behavior behaviour exists conflict")
 _STATE: Final = frozenset({"status", "state", "lifecycle"})
 _AFTERWARDS: Final = frozenset({"auto", "force", "then"})
 _KEEPING: Final = frozenset({"persist", "save", "store"})
 # Content that is downloaded as part of the call.
-_FETCHED: Final = frozenset({"assets", "attachments", "files", "images", "media", "pdf", "pdfs", "photos", "videos"})
-_LOST_AFTERWARDS: Final = DEEDS["strong"] | {"archive", "clear", "disable", "prune", "remove"}
+_FETCHED: Final = word_set("assets attachments files images media pdf pdfs photos videos")
+_LOST_AFTERWARDS: Final = VERB_GROUPS["certain_losses"] | {"archive", "clear", "disable", "prune", "remove"}
 # Deletes later, and only what was made for one use: `delete_after_run`.
 _LATER: Final = frozenset({"after_run", "after_use", "each_iteration"})
 _LONGEST: Final = 4000
@@ -34,30 +34,15 @@ _FILENAME = re.compile(r"[\w./-]+\.[a-z]\w{1,4}")
 _WORKED_OUT = re.compile(r"\b(?:[Aa]rithmetic|[Cc]alculat|[Cc]omput|[Mm]ath)")
 _CAPITALS = re.compile(r"\b[A-Z][A-Z_]{4,}\b")
 _FELLED: Final = frozenset({"delete", "deletes", "deletions", "to_delete"})
-_EXPELLED: Final = frozenset(
-    {"ban_members", "ban_users", "remove_admins", "remove_members", "remove_participants", "remove_users"}
-)
+_EXPELLED: Final = word_set("ban_members ban_users remove_admins remove_members remove_participants remove_users")
 _ADDRESS: Final = ("_url", "_uri", "_endpoint")
 _PROGRAMS: Final = frozenset({"code", "command", "sql"})
 # Names that matter only as booleans: `fix` as a switch, but not the text of a fix.
-_SWITCHES: Final = frozenset(
-    {
-        "doing",
-        "felling",
-        "felling_first",
-        "followed_by",
-        "outcome",
-        "resetting",
-        "truncating",
-        "mend",
-        "emptying",
-        "traced",
-        "unlisted",
-        "overwriting",
-        "fate",
-        "pressing",
-        "backup",
-    }
+_SWITCHES: Final = word_set(
+    """
+    extra_action ends_found ends_found_first follow_up_action output_name resetting truncating keeps_or_fixes
+    emptying marks_read removable allows_overwrite may_delete pressing backup
+    """
 )
 _LINED = re.compile(r"^[ \t*-]*[`'\"]?([a-z]+(?:_[a-z]+)*)[`'\"]?[ \t]+[\u2014\u2013][ \t]", re.MULTILINE)
 _LISTED = re.compile(
@@ -157,7 +142,9 @@ def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> se
         flags.discard("code")
     if definition.get("type") == "boolean":
         flags -= _PROGRAMS | {"page_script"}  # only decides whether the page's own scripts run
-    if plain in INPUTS["outcome"] and (_is_filename(definition.get("default")) or "file" in list_values(definition)):
+    if plain in INPUTS["output_name"] and (
+        _is_filename(definition.get("default")) or "file" in list_values(definition)
+    ):
         flags.add("file")
     if own and plain.endswith(_PLACES) and _is_for_saving(definition.get("description")):
         flags.add("file")
@@ -179,9 +166,9 @@ def _meaning(name: str) -> _Meaning:
     if plain.startswith(_OUTWARD) and plain.endswith(_FILED):
         flags.add("file")
     if plain in _FELLED or (plain.startswith("delete_") and plain.endswith(("_id", "_ids"))):
-        flags.add("felled")
+        flags.add("deleted_items")
     if plain in _EXPELLED:
-        flags.add("felled")
+        flags.add("deleted_items")
     if plain.startswith(("sql_st", "sql_quer", "sql_text")) or plain.endswith("_sql"):
         flags.add("sql")
     return _Meaning(
@@ -202,18 +189,18 @@ def _switch_meanings(plain: str) -> Iterator[str]:
     """Yield the flags of a name that is a boolean."""
     yield from (
         flag
-        for flag in ("doing", "mend", "traced", "fate", "pressing", "backup", "truncating")
+        for flag in ("extra_action", "keeps_or_fixes", "marks_read", "may_delete", "pressing", "backup", "truncating")
         if plain in INPUTS[flag]
     )
     if plain in {"destroy", "is_destroy"}:
-        yield "felled"
-    if plain in INPUTS["overwriting"]:
-        yield "overwriting"
+        yield "deleted_items"
+    if plain in INPUTS["allows_overwrite"]:
+        yield "allows_overwrite"
     first, _, rest = plain.partition("_")
-    if plain in INPUTS["felling"] or first in INPUTS["felling_first"] or _is_after(plain):
-        yield "felling"
+    if plain in INPUTS["ends_found"] or first in INPUTS["ends_found_first"] or _is_after(plain):
+        yield "ends_found"
     if first in _AFTERWARDS and rest.partition("_")[0] in _LOST_AFTERWARDS:
-        yield "felling"
+        yield "ends_found"
     if (
         first in {"create", "toggle"}
         or (first == "trigger" and rest != "only")
@@ -221,12 +208,12 @@ def _switch_meanings(plain: str) -> Iterator[str]:
         or plain.startswith("apply_to_")
         or (first in _KEEPING and rest.startswith(("in_", "to_")))
         or (first == "download" and rest in _FETCHED)
-        or (first in _AFTERWARDS and rest.partition("_")[0] in INPUTS["followed_by"])
+        or (first in _AFTERWARDS and rest.partition("_")[0] in INPUTS["follow_up_action"])
     ):
-        yield "mend"
+        yield "keeps_or_fixes"
     trivial = not NOUNS["trivial"].isdisjoint(rest.split("_")) or rest == "markers" or rest in _LATER
     empties = (first in INPUTS["emptying"] and not trivial) or plain in INPUTS["resetting"]
-    if empties or (first == "remove" and rest in INPUTS["unlisted"]):
+    if empties or (first == "remove" and rest in INPUTS["removable"]):
         yield "emptying"
 
 
@@ -261,7 +248,7 @@ def _is_filename(value: Any) -> bool:
 
 
 def _grave(choice: Choice) -> bool:
-    return choice.verb in DEEDS["strong"] or choice.verb == "clear"
+    return choice.verb in VERB_GROUPS["certain_losses"] or choice.verb == "clear"
 
 
 def _end_states(definition: Mapping[str, Any]) -> Iterator[str]:
@@ -272,7 +259,7 @@ def _end_states(definition: Mapping[str, Any]) -> Iterator[str]:
         listed = _CAPITALS.findall(described[:200])
         values = listed if len(listed) > 1 else []
     states = {_snake_case(value) for value in values}
-    for flag, ends in (("fate", NOUNS["gone"]), ("called_off", NOUNS["called_off"])):
+    for flag, ends in (("may_delete", NOUNS["ended_state"]), ("may_cancel", NOUNS["cancelled_state"])):
         if states & ends:
             yield flag
 
@@ -282,7 +269,11 @@ def _choices(values: list[str], parameter: str, *, listed: bool) -> Iterator[Cho
     little = not NOUNS["trivial"].isdisjoint(parameter.split("_"))
     for value in values:
         reading = read_name(value[:64])
-        if reading.verb is None or reading.kind == "noun" or (little and reading.verb in DEEDS["sparing"]):
+        if (
+            reading.verb is None
+            or reading.kind == "noun"
+            or (little and reading.verb in VERB_GROUPS["clear_or_remove"])
+        ):
             continue
         certain = len(reading.words) == 1 or reading.verb not in NOUN_TOO
         stated = parameter != "mode" and (listed or parameter not in _LOOSE)

@@ -46,6 +46,7 @@ def _is_for(mark: str, group: _Group) -> bool:
 
 
 _STATEMENTS: Final = _load()
+STATEMENT_NAMES: Final = frozenset(_STATEMENTS)
 
 
 class Statements:

@@ -1,8 +1,9 @@
 """Finds the leading verb of a sentence, the verbs joined to it, and their objects."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
+from assent.infer.features.words import word_set
 from assent.infer.lexicon import (
     ACTING,
     COMPOUNDS,
@@ -26,61 +27,27 @@ _NOT_ADVERBS = frozenset({"apply", "reply", "supply", "multiply", "fly"})
 _BETWEEN = frozenset({"then", "also", "or", "and"})
 _LINKS = CONJUNCTION | {",", "/"}
 _SIGHT = frozenset({"screenshot", "snapshot", "screenshots", "image", "picture"})
-_OBJECT = DETERMINER | {
-    "all",
-    "any",
-    "it",
-    "them",
-    "this",
-    "that",
-    "these",
-    "those",
-    "new",
-    "one",
-    "existing",
-    "every",
-}
-# Formatting given text returns it in another form.
-_FORMATTED = frozenset({"json", "queries", "query", "sql"})
-_PRESSED = frozenset({"click", "drag", "drag-and-drop", "keyevent", "keypress", "swipe", "tap", "touch"})
-# `Report what is there` reads; `Report a bug` does not.
-_AFTER_REPORT = frozenset({"of", "what", "whether", "how", "which", "on", "current", "if"})
-_REPORTED = frozenset({"health", "metrics", "progress", "state", "statistics", "status", "usage", "version"})
+_OBJECT = DETERMINER | {"all", "any", "it", "them", "this", "that", "these", "those", "new", "one", "existing", "every"}
 # After a conjunction these are usually adjectives.
 _ADJECTIVES = frozenset({"complete", "correct", "secure", "separate"})
 _AFTER_NOUN = frozenset({"", ",", "/", "and", "of", "or", "per", "since"})
 # After a conjunction these are listed quantities: `CPU usage and restart count`.
-_MEASURES = frozenset(
-    (
-        *(
-            "availability",
-            "count",
-            "counter",
-            "counts",
-            "date",
-            "dates",
-            "history",
-            "options",
-            "policies",
-            "policy",
-            "rate",
-            "rates",
-        ),
-        *("settings", "state", "status", "time", "times"),
-    )
+_MEASURES = word_set(
+    """
+    availability count counter counts date dates history options policies policy rate rates settings state
+    status time times
+    """
 )
 # Before a noun these are usually verbs.
 _OUTRIGHT = frozenset({"save", "store", "update"})
 _KEEPING = frozenset({"save", "store"})
-_COUNTED = frozenset({"conversions", "ctr", "impressions", "opens", "position", "views"})
+_COUNTED = word_set("conversions ctr impressions opens position views")
 _PROMPT = frozenset({"prompt", "prompts", "query", "question", "questions"})
-_CLAUSE = frozenset({"are", "as", "for", "found", "is", "that", "to", "when", "where", "which", "with"})
-BEING = frozenset({"are", "becomes", "gets", "goes", "is", "was", "were"})
-_BEFORE_GERUND = frozenset({"for", "by", "allows", "enables", "supports", "with", "tool", "allow", "allowing"})
-_WEAK = frozenset({"format", "sort", "group", "page", "use", "handle", "process"})
-_COMPOUND = frozenset(
-    {"management", "tracking", "details", "status", "list", "information", "records", "history", "tool", "path", "id"}
-)
+_CLAUSE = word_set("are as for found is that to when where which with")
+BEING = word_set("are becomes gets goes is was were")
+_BEFORE_GERUND = word_set("for by allows enables supports with tool allow allowing")
+_WEAK = word_set("format sort group page use handle process")
+_COMPOUND = word_set("management tracking details status list information records history tool path id")
 # Before one of these the word is not a verb: `Type: one of`, `Leave empty for all`.
 _NO_DEED = {
     "input": frozenset({"", "schema"}),
@@ -88,26 +55,30 @@ _NO_DEED = {
     "leave": frozenset({"blank", "empty", "out", "unset"}),
     "type": frozenset({"", "definitions", "errors", "information", "of"}),
 }
-_DEPENDING = frozenset(
-    {
-        "block",
-        "capture",
-        "format",
-        "map",
-        "page",
-        "pick",
-        "report",
-        "request",
-        "roll",
-        "simulate",
-        "stream",
-        "take",
-    }
-)
-_ONTO = frozenset({"to", "into", "onto"})
-OF = frozenset({"for", "of", "in", "from", "about", "on"})
-_AFTER_CALL = frozenset({"this", "it", "when", "to", "before", "after", "the", "only", "first"})
+OF = word_set("for of in from about on")
+_AFTER_CALL = word_set("this it when to before after the only first")
 _AFTER_ENABLE = frozenset({"you", "users", "agents", "to"})
+_CAPTURED = frozenset({"content", "contents", "output", "text"})
+# Verbs that mean something else before certain words: the words, how far they may be, and the meaning.
+_MEANS_BEFORE: Mapping[str, tuple[tuple[frozenset[str], int, str], ...]] = {
+    # `Report what is there` reads; `Report a bug` does not.
+    "report": (
+        (word_set("of what whether how which on current if"), 1, "tell"),
+        (word_set("health metrics progress state statistics status usage version"), 3, "tell"),
+    ),
+    "request": ((word_set("data information"), 1, "fetch"),),
+    "map": ((NOUNS["site"], 5, "explore"),),
+    "page": ((word_set("through over"), 1, "browse"),),
+    # Formatting given text returns it in another form.
+    "format": ((word_set("json queries query sql"), 4, "tell"),),
+    "roll": ((word_set("dice die"), 3, "compute"),),
+    "pick": ((word_set("random"), 2, "get"),),
+    "simulate": (
+        (word_set("click drag drag-and-drop keyevent keypress swipe tap touch"), 7, "press"),
+        (word_set("location movement"), 3, "set"),
+    ),
+    "block": ((word_set("for until"), 1, "wait"),),
+}
 
 
 def find_lead(words: list[str]) -> int | None:
@@ -171,51 +142,33 @@ def word_after(words: list[str], position: int) -> str:
 
 
 def verb_at(words: list[str], position: int) -> str:
+    """Return the verb at a position, changed by the words that follow it."""
     verb = find_verb(words[position]) or ""
-    return _verb_in_context(words, position, verb) if verb in _DEPENDING else verb
-
-
-def _verb_in_context(words: list[str], position: int, verb: str) -> str:
-    """Return the verb, changed by the words that follow it."""
-    if verb == "capture" and word_after(words, position) in {"content", "contents", "output", "text"}:
+    if verb == "capture" and word_after(words, position) in _CAPTURED:
         return "see"
     if verb in {"take", "capture"} and not _SIGHT.isdisjoint(words[position + 1 : position + 8]):
         return "save" if _keeps_copy(words[position + 1 : position + 12]) else "see"
-    if verb == "report" and (
-        word_after(words, position) in _AFTER_REPORT or _REPORTED.intersection(words[position + 1 : position + 4])
-    ):
-        return "tell"
-    if verb == "request" and word_after(words, position) in {"data", "information"}:
-        return "fetch"
-    following = words[position + 1 : position + 8]
-    if verb == "stream" and any(word in _ONTO and before != "up" for before, word in pairwise(["", *following])):
+    if verb == "stream" and _goes_out(words[position + 1 : position + 8]):
         return "send"
-    if verb == "map" and not NOUNS["site"].isdisjoint(words[position + 1 : position + 6]):
-        return "explore"
-    if verb == "page" and word_after(words, position) in {"through", "over"}:
-        return "browse"
-    whole = {"file", "files", "place", "workspace"}.isdisjoint(words)
-    if verb == "format" and whole and not _FORMATTED.isdisjoint(words[position + 1 : position + 5]):
-        return "tell"
-    if verb == "roll" and not {"dice", "die"}.isdisjoint(words[position + 1 : position + 4]):
-        return "compute"
-    if verb == "pick" and "random" in words[position + 1 : position + 3]:
-        return "get"
-    if verb == "simulate" and not _PRESSED.isdisjoint(words[position + 1 : position + 8]):
-        return "press"
-    if verb == "simulate" and not {"location", "movement"}.isdisjoint(words[position + 1 : position + 4]):
-        return "set"
-    if verb == "block" and word_after(words, position) in {"for", "until"}:
-        return "wait"
+    if verb == "format" and not {"file", "files", "place", "workspace"}.isdisjoint(words):
+        return verb
+    for following, reach, meaning in _MEANS_BEFORE.get(verb, ()):
+        if not following.isdisjoint(words[position + 1 : position + 1 + reach]):
+            return meaning
     return verb
+
+
+def _goes_out(words: list[str]) -> bool:
+    """Whether the words name a target: `to a table`, but not `up to 500`."""
+    return any(word in {"to", "into", "onto"} and before != "up" for before, word in pairwise(["", *words]))
 
 
 def _keeps_copy(words: list[str]) -> bool:
     """Whether a copy is kept: a snapshot of anything except a screen."""
-    if NOUNS["stored"].intersection(words):
+    if NOUNS["snapshot_kept"].intersection(words):
         return True
     whole = "snapshot" in words and "of" in words[words.index("snapshot") :]
-    return whole and NOUNS["seen"].isdisjoint(words)
+    return whole and NOUNS["snapshot_viewed"].isdisjoint(words)
 
 
 def find_joined(words: list[str], start: int) -> Iterator[str]:

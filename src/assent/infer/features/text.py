@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from assent.infer.features.phrases import Statements
 from assent.infer.features.sentence import BEING, OF, find_joined, find_lead, list_things, verb_at, word_after
+from assent.infer.features.words import word_set
 from assent.infer.lexicon import DETERMINER, FILLER, NOUNS, PREPOSITION, VERBS, find_verb
 
 _HEAD: Final = 700
@@ -42,10 +43,10 @@ _PURPOSE = re.compile(
 _OCCASION = frozenset({"when", "whenever", "if"})
 # Subjects of a sentence such as `the command runs`.
 _SUBJECT = frozenset({"command", "function", "script"})
-_PARTICLES = frozenset({"up", "out", "off", "down", "back", "to", "all", "away"})
+_PARTICLES = word_set("up out off down back to all away")
 
 
-class Prose(NamedTuple):
+class TextFeatures(NamedTuple):
     """What a description says: first verbs with their object, opening words and explicit statements.
 
     `late`: the first sentence has no known verb, so the verb found later may not be the action of the tool.
@@ -58,12 +59,11 @@ class Prose(NamedTuple):
     opening: frozenset[str]
     statements: Statements
     topic: str | None
-    nominal: bool
     late: bool
     unknown: str | None
 
 
-def read_prose(text: str) -> Prose:
+def read_text(text: str) -> TextFeatures:
     """Read a description: its opening names the action, and all of it is searched for statements."""
     head = _BANNER.sub("", _SECTION.split(text[: 2 * _HEAD], maxsplit=1)[0][:_HEAD])
     head = _NOISE.sub(" ", _without_identifiers(head) if "_" in head else head)
@@ -76,7 +76,7 @@ def read_prose(text: str) -> Prose:
     verbs, done_to, late = _find_action(sentences)
     if not verbs:
         verbs, done_to = tuple(_find_purpose(head)), opening - _SUBJECT
-    return Prose(
+    return TextFeatures(
         verbs=verbs,
         kind=VERBS[verbs[0]] if verbs else "none",
         kinds=frozenset(VERBS[verb] for verb in verbs),
@@ -84,7 +84,6 @@ def read_prose(text: str) -> Prose:
         opening=opening,
         statements=Statements(text),
         topic=None if verbs or (route and not route.group(1)) else _find_topic(sentences),
-        nominal=not verbs and not route and bool(sentences) and sentences[0][0] in DETERMINER,
         late=bool(verbs) and late,
         unknown=_unknown_order(head) or (_write_method(route) if route and not verbs else None),
     )
@@ -135,12 +134,12 @@ def _points_elsewhere(words: list[str]) -> bool:
 def _find_topic(sentences: list[list[str]]) -> str | None:
     """Return the topic of a noun phrase: `Usage of the past month`, but not `Top up the balance`."""
     words = sentences[0][:7] if sentences else []
-    if len(words) > 2 and words[0] in NOUNS["shown"] and not any(map(_is_verbal, words[1:])):
+    if len(words) > 2 and words[0] in NOUNS["listing_adjective"] and not any(map(_is_verbal, words[1:])):
         return words[0]
     for position, word in enumerate(words):
         if word in PREPOSITION or word in OF or word in _PARTICLES or (position and word in DETERMINER):
             return None
-        if word in NOUNS["told"]:
+        if word in NOUNS["information"]:
             following = word_after(words, position)
             return word if following == "" or following in OF or following in PREPOSITION or following == "," else None
     return None

@@ -1,78 +1,172 @@
-"""Features of a tool: its name, title, description and parameters, each read once."""
+"""Features of a tool, computed once: its name, its text and its parameters."""
 
 from collections.abc import Mapping
+from itertools import compress
 from typing import Any, Final, NamedTuple
 
-from assent.infer.features.name import NameReading, read_name
-from assent.infer.features.parameters import Choice, Parameters, read_parameters
+from assent.infer.features.name import NameFeatures, read_name
+from assent.infer.features.parameters import Parameters, read_parameters
 from assent.infer.features.phrases import Statements
-from assent.infer.features.text import Prose, read_prose
+from assent.infer.features.text import TextFeatures, read_text
+from assent.infer.features.words import word_set
+from assent.infer.lexicon import READING, VAGUE, VERBS
 
 _LONGEST_NAME: Final = 160
+_HEADLINE: Final = 160
 _SEARCHES: Final = frozenset({"find", "lookup", "query", "search"})
 _VIEWS: Final = _SEARCHES | {"browse", "crawl", "extract", "fetch", "scrape"}
 # Verb classes that are more than reading.
-_DEEDS: Final = frozenset({"change", "destroy", "drive", "send", "share", "spend"})
+_MORE_THAN_VIEWS: Final = word_set("change destroy drive send share spend")
+_TRAITS: Final = (
+    "confirmed",  # the description uses the verb of the name
+    "late",  # the first sentence has no known verb
+    "unknown_verb",  # the description starts with an order that is not in the lexicon
+    "no_text_verb",
+    "text_reads",  # all verbs of the description read
+    "text_does_more",  # one of them does more
+    "no_parameters",
+    "choices",  # a parameter offers operations
+    "reading_choices",  # all of them read
+    "view",  # a search or a page view
+    "search",  # a search, whose nested parameters only filter the result
+)
+_NOTHING: Final[frozenset[str]] = frozenset()
 
 
 class ToolFeatures(NamedTuple):
-    """All features of a definition.
+    """All features of a definition. Rules name them in their conditions."""
 
-    `title` is empty if it repeats the name. `outset` has the statements of the title and the first lines. `kind` is the
-    class of the name's verb. `confirmed` says whether the description starts with that verb. `text` is the description.
-    """
+    name: NameFeatures
+    text: TextFeatures
+    parameters: Parameters
+    title: str  # empty if it repeats the name
+    description: str
+    lower: str  # the description in lower case
+    headline: str  # the title and the first characters of the description, in lower case
 
-    name: NameReading
-    kind: str
-    words: frozenset[str]
-    title: str
-    headline: str
-    outset: Statements
-    prose: Prose
-    inputs: Parameters
-    confirmed: bool
-    text: str
+    # The name.
+    verb: str  # the main verb, or ""
+    kind: str  # the class of the main verb
+    place: str  # where the main verb is: only, first, middle, last, none
+    first: str  # the first word
+    last: str  # the last word
+    last_kind: str  # the class of the last word
+    words: frozenset[str]  # all words
+    beside: frozenset[str]  # verbs joined to the main verb
+    beside_kinds: frozenset[str]
+
+    # The description.
+    said: str  # the first verb, or ""
+    said_only: str  # the first verb, if there is no other
+    said_kind: str  # the class of the first verb
+    said_verbs: frozenset[str]
+    said_kinds: frozenset[str]
+    object: frozenset[str]  # what the first verb is done to
+    opening: frozenset[str]  # the words of the first two sentences
+    says: Statements  # explicit statements anywhere
+    opens: Statements  # explicit statements in the title and the first lines
+
+    # Name and description together.
+    deed: str  # the verb of the name, or of the description if the name's verb says little
+    maker: str  # the verb that makes something
+
+    # The parameters.
+    params: frozenset[str]  # all names, in snake case
+    flags: frozenset[str]  # what the names mean: sql, force, url
+    offers: frozenset[str]  # the verbs of the operations that can be chosen
+
+    traits: frozenset[str]  # see `_TRAITS`
 
     @property
-    def is_view(self) -> bool:
-        """Whether the name says search or page view, and the description says nothing else."""
-        return self.name.verb in _VIEWS and self.prose.kinds.isdisjoint(_DEEDS)
+    def about(self) -> frozenset[str]:
+        """The words of the name and the object of the description's verb."""
+        return self.words | self.object
 
     @property
-    def deeds(self) -> tuple[Choice, ...]:
-        """The operations that the parameters offer; nested ones are left out for a search or a page view."""
-        choices = self.inputs.choices
-        return tuple(choice for choice in choices if not choice.deep) if choices and self.is_view else choices
-
-    @property
-    def filters(self) -> bool:
-        """Whether it is a search, whose nested parameters only filter the result."""
-        return self.name.verb in _SEARCHES and self.is_view
+    def around(self) -> frozenset[str]:
+        """The words of the name and of the first two sentences."""
+        return self.words | self.opening
 
 
 def gather(definition: Mapping[str, Any]) -> ToolFeatures:
     """Compute the features of a definition."""
     description = _text(definition, "description")
-    prose = read_prose(description)
-    name = _text(definition, "name")[:_LONGEST_NAME]
+    text = read_text(description)
+    full_name = _text(definition, "name")[:_LONGEST_NAME]
     title = _text(definition, "title").rsplit(":", 1)[-1].strip()[:_LONGEST_NAME]
-    reading = read_name(name, prose.verbs)
-    words = reading.words
-    if words[-1:] == ("tool",) and len(words) > 2 and prose.verbs and "tool" not in prose.opening:
-        words = words[:-1]  # the name says that it is a tool: `chore_execute_tool`
-    headline = f"{title}. {description[:160]}".lower()
+    name = read_name(full_name, text.verbs)
+    words = frozenset(_without_tool_suffix(name.words, text))
+    parameters = read_parameters(definition.get("inputSchema"), description)
+    headline = f"{title}. {description[:_HEADLINE]}".lower()
+    said = text.verbs[0] if text.verbs else ""
+    verb, last = name.verb or "", name.words[-1] if name.words else ""
+    traits = _list_traits(name, text, parameters)
     return ToolFeatures(
-        name=reading,
-        kind=reading.kind,
-        words=frozenset(words),
-        title="" if title == name else title,
+        name=name,
+        text=text,
+        parameters=parameters,
+        title="" if title == full_name else title,
+        description=description,
+        lower=description.lower(),
         headline=headline,
-        outset=Statements(headline),
-        prose=prose,
-        inputs=read_parameters(definition.get("inputSchema"), description),
-        confirmed=reading.verb in prose.verbs,
-        text=description,
+        verb=verb,
+        kind=name.kind,
+        place=name.place,
+        first=name.words[0] if name.words else "",
+        last=last,
+        last_kind=VERBS.get(last, "none"),
+        words=words,
+        beside=frozenset(name.beside),
+        beside_kinds=frozenset(VERBS[joined] for joined in name.beside) if name.beside else _NOTHING,
+        said=said,
+        said_only=said if len(text.verbs) == 1 else "",
+        said_kind=text.kind,
+        said_verbs=frozenset(text.verbs),
+        said_kinds=text.kinds,
+        object=text.object,
+        opening=text.opening,
+        says=text.statements,
+        opens=Statements(headline),
+        deed=said if name.kind in VAGUE else verb,
+        maker=said if name.kind != "make" and text.kind == "make" else verb,
+        params=parameters.names,
+        flags=parameters.flags,
+        offers=_list_offers(parameters, traits),
+        traits=traits,
     )
+
+
+def _without_tool_suffix(words: tuple[str, ...], text: TextFeatures) -> tuple[str, ...]:
+    """Drop the last word if it only says that it is a tool: `chore_execute_tool`."""
+    suffixed = words[-1:] == ("tool",) and len(words) > 2 and text.verbs and "tool" not in text.opening
+    return words[:-1] if suffixed else words
+
+
+def _list_traits(name: NameFeatures, text: TextFeatures, parameters: Parameters) -> frozenset[str]:
+    """Return the yes-or-no features that are true."""
+    view = name.verb in _VIEWS and text.kinds.isdisjoint(_MORE_THAN_VIEWS)
+    reads = text.kinds <= READING
+    found = (
+        name.verb in text.verbs,
+        text.late,
+        text.unknown,
+        not text.verbs,
+        text.verbs and reads,
+        not reads,
+        not parameters.names,
+        parameters.choices,
+        parameters.only_reads,
+        view,
+        view and name.verb in _SEARCHES,
+    )
+    return frozenset(compress(_TRAITS, found))
+
+
+def _list_offers(parameters: Parameters, traits: frozenset[str]) -> frozenset[str]:
+    """Return the verbs that parameters offer; nested ones only filter a search or a page view."""
+    if not parameters.choices:
+        return _NOTHING
+    return frozenset(choice.verb for choice in parameters.choices if not (choice.deep and "view" in traits))
 
 
 def _text(definition: Mapping[str, Any], key: str) -> str:

@@ -11,6 +11,11 @@ _VERSION = re.compile(r"(?:(?<=[a-z0-9])V|(?<![A-Za-z])[vV])\d+(?![A-Za-z0-9])")
 _THINGS = frozenset({"news"})
 
 
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text, for short tables of words in code."""
+    return frozenset(text.split())
+
+
 @lru_cache(maxsize=65536)
 def split_name(name: str) -> tuple[str, ...]:
     """Split an identifier into lower-case words, without versions and numbers."""

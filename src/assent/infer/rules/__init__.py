@@ -1,1 +1,1 @@
-"""Rules that conclude effects from features."""
+"""Rules that conclude effects from features, as tables with one reason per rule."""

@@ -1,133 +1,166 @@
-"""Rules for programs, statements and commands that the caller writes."""
+"""Conditions for programs, statements and queries that the caller writes."""
 
 import re
 from typing import Final
 
 from assent.infer.features.tool import ToolFeatures
-from assent.infer.lexicon import DEEDS, NOUNS, READING
+from assent.infer.rules.condition import any_of, mentions, no, starts, when
+from assent.infer.rules.table import rule, unless
 
+# Flags of parameters that take a program.
 PROGRAM: Final = frozenset({"sql", "code", "command", "page_script"})
-# Extra arguments for a command.
-EXTRAS: Final = frozenset({"additional_args", "additional_arguments", "extra_args", "extra_arguments"})
-_VALIDATING: Final = frozenset({"check", "lint", "validate", "verify"})
-_WORDED: Final = frozenset({"q", "query", "query_string", "request", "text"})
-# With one of these, a dry run executes the request.
-_REALLY_EXECUTES = re.compile(r"\b(?:by|and) (?:\w+ and )?(?:execut|runn?)(?:e|es|ing|s)? (?:it|the code)\b")
-_WORKING_OUT: Final = (("calculate",), ("compute",))
-_SHOWN = re.compile(r"\s*(?:execute|run)s? an? (?:[\w-]+ ){0,2}['`\"]?show['`\"]? command\.")
-_OPENING: Final = 200
-_FORM: Final = frozenset({"format", "schema", "structure", "syntax"})
+EXTRA_ARGUMENTS: Final = "additional_args additional_arguments extra_args extra_arguments"
+
+_CLAIMS: Final = (
+    *("read-only", "readonly", "select quer", "select statement", "select only", "only select", "select operation"),
+    *("select sql", "read query", "read queries", "read cypher", "read sql", "dql", "query that can only read data"),
+)
+_WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
+_LINES: Final = 400
+_HEAD: Final = 160
+_SENTENCE = re.compile(r"(?<=[.;])\s+|\n+")
+# The text refuses all writes, without a condition.
+_REFUSES_WRITES = re.compile(
+    r"(?:any|all) (?:other |write |writing |data-modifying )+(?:operations?|quer(?:y|ies)|statements?)(?: \([^)]*\))?"
+    r" (?:are|is|will be) (?:always )?(?:blocked|forbidden|prohibited|refused|rejected|not (?:allowed|permitted))\.?"
+)
+
+
+def claims_reading(tool: ToolFeatures) -> bool:
+    """The title or first lines claim read-only, without a writing verb or a setting that changes it."""
+    if not any(claim in tool.headline for claim in _CLAIMS):
+        return False
+    if any(word in _without_refusals(tool) for word in _WRITING):
+        return False
+    titled = any(claim in tool.title.lower() for claim in _CLAIMS)
+    return titled or "read_only_optional" not in tool.says
+
+
+def _without_refusals(tool: ToolFeatures) -> str:
+    """Return the title and the first lines without the sentences that say what is refused."""
+    sentences = _SENTENCE.split(tool.description[:_LINES].lower())
+    told = " ".join(one for one in sentences if _REFUSES_WRITES.fullmatch(one) is None)
+    return f"{tool.title}. {told[:_HEAD]}".lower()
+
+
+def _names_query_language(tool: ToolFeatures) -> bool:
+    return any(word.endswith("ql") for word in tool.about)
+
+
+# The text says that it only reads, and no setting changes that.
+ONLY_READS: Final = when(says="claims_read_only", no_says="read_only_optional")
+
+# An expression is computed, without code: `Compute symbolic derivatives`.
+_COMPUTES: Final = when(
+    kind="none noun",
+    said_only="calculate compute",
+    opening="@calculus",
+    no_opening="code running",
+    params="equation expression formula",
+    no_params="code",
+)
+# Only the syntax of code is checked: `check_syntax`.
+_CHECKS_SYNTAX: Final = when(
+    verb="check lint validate verify",
+    said_only="validate",
+    object="format schema structure syntax",
+    flags="code",
+    no_flags=PROGRAM - {"code"},
+)
 # `Run the script checker against a folder`, but not the checker's script.
-_CHECKER_RUN = re.compile(
-    r"\s*runs? (?:the|an?) (?:[\w-]+ ){0,4}"
-    r"(?:analy[sz]er|auditor|checker|detector|inspector|linter|profiler|scanner|validator|verifier)"
-    r" ?(?:\(|\.|,|against|for|on|over|to)"
+_RUNS_CHECKER: Final = when(
+    starts(
+        r"runs? (?:the|an?) (?:[\w-]+ ){0,4}"
+        r"(?:analy[sz]er|auditor|checker|detector|inspector|linter|profiler|scanner|validator|verifier)"
+        r" ?(?:\(|\.|,|against|for|on|over|to)"
+    ),
+    said_kind="run",
+    kind="@reading",
+    no_flags=PROGRAM | {"query"},
+    no_params=EXTRA_ARGUMENTS,
 )
-
-_PLAN_CARRIED_OUT = re.compile(r"\b(?:analy[sz]e\b|actual|executed)")
-# Words of a query language that does more than read.
-_MORE_THAN_QUERIES: Final = frozenset(
-    (
-        *("action", "actions", "admin", "alert", "alerts", "async", "cleanup", "code", "command", "commands", "drop"),
-        *("export", "ingest", "job", "mutate", "mutation", "pipeline", "playbook", "policy", "process", "retention"),
-        *("ruler", "rule", "rules", "set", "subscription", "tombstones", "transaction", "transform", "write"),
-    )
+# The program is run after all.
+_EXECUTES: Final = any_of(
+    when(said_kind="run"),
+    when(opening="javascript python"),
+    when(mentions(r"\b(?:by|and) (?:\w+ and )?(?:execut|runn?)(?:e|es|ing|s)? (?:it|the code)\b"), flags="code"),
 )
-_BEYOND_TEXT = re.compile(
-    r"\b(?:append|archiv|click|creat|delet|drop|email|forward|gone|insert|isolat|kill|lowers|notif|overwrit|pause|press|purg"
-    r"|re-?index|reassign|remov|shares?\b|transition|truncat|updat|wip|writes?\b|written)"
+# The program is only explained, formatted or calculated, and not run.
+INSPECTS_PROGRAM: Final = any_of(
+    _RUNS_CHECKER,
+    when(
+        no(_EXECUTES),
+        any_of(
+            when(verb="evaluate", around="@arithmetic"),
+            _COMPUTES,
+            _CHECKS_SYNTAX,
+            when(
+                no(mentions(r"\b(?:analy[sz]e\b|actual|executed)")),
+                verb="@fetching",
+                last="explain",
+                no_params="analyze",
+            ),
+            when(
+                verb="calculate compute convert format hash highlight lint parse tokenise tokenize translate validate"
+            ),
+            when(verb="explain", no_words="analyze"),
+        ),
+    ),
 )
+# The query language can only read, and the text mentions nothing else.
+READ_ONLY_QUERY: Final = when(
+    no(
+        mentions(
+            r"\b(?:append|archiv|click|creat|delet|drop|email|forward|gone|insert|isolat|kill|lowers|notif|overwrit|pause"
+            r"|press|purg|re-?index|reassign|remov|shares?\b|transition|truncat|updat|wip|writes?\b|written)",
+            within=200,
+        )
+    ),
+    about="@read_only_language",
+    no_around="""
+        action actions admin alert alerts async cleanup code command commands drop export ingest job mutate
+        mutation pipeline playbook policy process retention ruler rule rules set subscription tombstones transaction
+        transform write
+    """,
+)
+# It runs a query of the caller in a language that may write.
+ANY_QUERY: Final = when(
+    any_of(when(flags="query sql", no_about="search"), when(about="any arbitrary raw"), _names_query_language),
+    said_kind="run",
+    about="queries query statement",
+    no_about="@read_only_language select",
+)
+# `code` identifies something, as in `get_airport`, or `command` is a help topic.
+_IDENTIFIES: Final = any_of(
+    when(said_only="get", kind="@reading", object="documentation help"),
+    when(
+        any_of(
+            when(verb="@fetching", said_kind="read none"),
+            when(kind="none noun", last="@information", said_only="get", no_opening="code", no_params="language"),
+        ),
+        flags="code",
+        no_flags=PROGRAM - {"code"},
+        params="@code_input",
+        no_around="@code_context",
+    ),
+)
+_ONLY_FILTERS: Final = when(params="filter", no_params="q query query_string request text")
 
-
-def find_program(tool: ToolFeatures) -> str | None:
-    """Return the sign that the caller writes a program, a statement or a command."""
-    doubt = None if only_inspects_program(tool) else _program_input(tool)
-    avowed = "code" not in tool.inputs.flags and "avows" in tool.outset and only_reads(tool)
-    cleared = doubt and ("select" in tool.prose.object or avowed)
-    return None if cleared else doubt
-
-
-def only_reads(tool: ToolFeatures) -> bool:
-    """Whether the text says that it only reads, and no setting or parameter changes that."""
-    said = tool.prose.statements
-    return "avows" in said and "opens_up" not in said
-
-
-def only_inspects_program(tool: ToolFeatures) -> bool:
-    """Whether the program is only explained, formatted or calculated, and not run."""
-    prose, verb, flags = tool.prose, tool.name.verb, tool.inputs.flags
-    if prose.kind == "run" and tool.kind in READING and not flags & (PROGRAM | {"query"}):
-        return _CHECKER_RUN.match(tool.text.lower()) is not None and not tool.inputs.names & EXTRAS
-    if prose.kind == "run" or prose.opening & {"javascript", "python"}:
-        return False
-    if "code" in flags and _REALLY_EXECUTES.search(tool.text.lower()) is not None:
-        return False
-    if verb == "evaluate" and (tool.words | prose.opening) & NOUNS["arithmetic"]:
-        return True
-    if _is_computed(tool) or _checks_syntax_only(tool):
-        return True
-    if verb in DEEDS["fetching"] and tool.name.words[-1] == "explain":
-        return _PLAN_CARRIED_OUT.search(tool.text.lower()) is None and "analyze" not in tool.inputs.names
-    return verb in DEEDS["treating"] and not (verb == "explain" and "analyze" in tool.words)
-
-
-def _is_computed(tool: ToolFeatures) -> bool:
-    """Whether an expression is computed, without code: `Compute symbolic derivatives`."""
-    prose = tool.prose
-    formal = tool.inputs.names & {"equation", "expression", "formula"} and "code" not in tool.inputs.names
-    worked = tool.kind in {"none", "noun"} and prose.verbs in _WORKING_OUT and prose.opening & NOUNS["calculus"]
-    return bool(formal and worked) and prose.opening.isdisjoint({"code", "running"})
-
-
-def _checks_syntax_only(tool: ToolFeatures) -> bool:
-    """Whether only the syntax of code is checked: `check_syntax`."""
-    prose = tool.prose
-    validated = tool.name.verb in _VALIDATING and prose.verbs == ("validate",)
-    return validated and tool.inputs.flags & PROGRAM == {"code"} and bool(prose.object & _FORM)
-
-
-def _program_input(tool: ToolFeatures) -> str | None:
-    prose, verb = tool.prose, tool.name.verb
-    if tool.inputs.flags & PROGRAM and not _is_lookup_code(tool):
-        return "it takes a program or query text"
-    if verb == "show" and _SHOWN.match(tool.text.lower()) is not None:
-        return None
-    anything = "method" in tool.inputs.names and "runs_anything" in prose.statements
-    if prose.kind == "run" and (anything or prose.object & NOUNS["written"] or is_any_query(tool)):
-        return f"the description says {prose.verbs[0]}"
-    if verb == "query" and prose.verbs[:1] == ("search",):
-        return None
-    spoken = {"evaluate": NOUNS["script"], "query": NOUNS["store"] | {"graphql"}}.get(verb or "", frozenset())
-    if "filter" in tool.inputs.names and tool.inputs.names.isdisjoint(_WORDED):
-        return None
-    return f"{verb} of whatever is written" if (tool.words | prose.object) & spoken else None
-
-
-def only_asks(tool: ToolFeatures) -> bool:
-    """Whether the query language can only read, and the text mentions nothing else."""
-    said = tool.words | tool.prose.opening
-    asked = (tool.words | tool.prose.object) & NOUNS["asked"] and not said & _MORE_THAN_QUERIES
-    return bool(asked) and _BEYOND_TEXT.search(tool.text[:_OPENING].lower()) is None
-
-
-def is_any_query(tool: ToolFeatures) -> bool:
-    """Whether it runs a query of the caller in a language that may write."""
-    around = tool.words | tool.prose.object
-    if tool.prose.kind != "run" or around & NOUNS["asked"] or not around & {"queries", "query", "statement"}:
-        return False
-    free = tool.inputs.flags & {"query", "sql"} and "search" not in around
-    free = free or any(word.endswith("ql") for word in around)
-    return "select" not in around and bool(free or around & {"any", "arbitrary", "raw"})
-
-
-def _is_lookup_code(tool: ToolFeatures) -> bool:
-    """Whether `code` identifies something, as in `get_airport`, or `command` is a help topic."""
-    prose = tool.prose
-    if prose.verbs == ("get",) and tool.kind in READING and prose.object & {"documentation", "help"}:
-        return True
-    sought = tool.name.verb in DEEDS["fetching"] and prose.kind in {"read", "none"}
-    told = tool.kind in {"none", "noun"} and not NOUNS["told"].isdisjoint(tool.name.words[-1:])
-    told = told and prose.verbs == ("get",) and "code" not in prose.opening
-    sought = sought or (told and "language" not in tool.inputs.names)
-    named = sought and tool.inputs.flags & PROGRAM == {"code"} and tool.inputs.names & NOUNS["code_input"]
-    return bool(named) and not (tool.words | prose.opening) & NOUNS["coded"]
+# The caller writes a program, a statement or a command.
+TAKES_PROGRAM: Final = unless(
+    any_of(INSPECTS_PROGRAM, when(object="select"), when(ONLY_READS, no_flags="code", opens="claims_read_only")),
+    rule("a parameter takes a program or a query", when(no(_IDENTIFIES), flags=PROGRAM)),
+    rule(
+        "the description says '{said}'",
+        when(
+            any_of(when(object="@caller_program"), ANY_QUERY, when(params="method", says="runs_anything")),
+            no(when(starts(r"(?:execute|run)s? an? (?:[\w-]+ ){0,2}['`\"]?show['`\"]? command\."), verb="show")),
+            said_kind="run",
+        ),
+    ),
+    rule(
+        "the caller writes what it runs",
+        when(no(_ONLY_FILTERS), verb="evaluate", about="@script"),
+        when(no(_ONLY_FILTERS), verb="query", no_said="search", about="@store graphql"),
+    ),
+)

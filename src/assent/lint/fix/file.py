@@ -7,16 +7,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
-import yaml
-
 from assent.contract.files import homes_of, parse_written
-from assent.contract.yaml_lines import YamlDocument
+from assent.contract.yaml_document import YamlDocument
 from assent.errors import FaultsError
 from assent.lint.edit import Edit
 from assent.lint.fix import json_text, yaml_text
 from assent.lint.json_positions import definitions_in
 
-_UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, yaml.YAMLError, FaultsError)
+_UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, FaultsError)
 
 
 class EditableFile(Protocol):

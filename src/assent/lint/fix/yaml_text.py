@@ -6,57 +6,49 @@ import json
 import re
 from typing import Any
 
-import yaml
-
-from assent.contract.yaml_lines import without_values
+from assent.contract.yaml_document import Node, YamlDocument
 from assent.lint.edit import Edit
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN = re.compile(r"[a-z][a-z_]*\Z")
 _NOT_PLAIN = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 
 
 def edited(text: str, change: Edit) -> str:
     """Return the text after the edit; raise ValueError or KeyError if one edit cannot do it."""
-    made = _edited(text, change)
-    if without_values(made).count("#") < without_values(text).count("#"):
+    document = YamlDocument(text)
+    if document.text != text:
+        raise ValueError("it has characters that JSON escapes as two")
+    made = _edited(document, change)
+    if YamlDocument(made).without_values().count("#") < document.without_values().count("#"):
         raise ValueError("a comment would go with it")
     return made
 
 
-def _edited(text: str, change: Edit) -> str:
-    holder = yaml.compose(text, Loader=_LOADER)
-    for key in change.path[:-1]:
-        holder = holder.value[key] if isinstance(holder, yaml.SequenceNode) else _pair(holder, key)[1]
-    if not isinstance(holder, yaml.MappingNode):
-        raise ValueError("it is not a mapping")
-    last = change.path[-1]
-    known = last in {key.value for key, _ in holder.value}
+def _edited(document: YamlDocument, change: Edit) -> str:
+    text, path, last = document.text, change.path[:-1], change.path[-1]
+    holder, held = document.nodes[path], _fields(document, path)
+    known = held.get(last)
+    if change.deed == "put" and known is None:
+        return (_flow_with if holder.flow else _block_with)(text, holder, held, last, change.value)
+    if known is None:
+        raise KeyError(last)
     if change.deed == "rename":
-        key = _pair(holder, last)[0]
-        return text[: key.start_mark.index] + _scalar(change.value) + text[key.end_mark.index :]
+        return text[: known.key_begins] + _scalar(change.value) + text[known.key_ends :]
     if change.deed == "remove":
-        return _flow_without(text, holder, last) if holder.flow_style else _block_without(text, holder, last)
-    if known:
-        node = _pair(holder, last)[1]
-        if not _exact(node):
-            raise ValueError("it is written over several lines")
-        return text[: node.start_mark.index] + _scalar(change.value) + text[node.end_mark.index :]
-    return (_flow_with if holder.flow_style else _block_with)(text, holder, last, change.value)
+        return (_flow_without if holder.flow else _block_without)(text, held, last)
+    if not known.exact:
+        raise ValueError("it is written over several lines")
+    return text[: known.begins] + _scalar(change.value) + text[known.ends :]
 
 
-def _pair(holder: Any, name: str) -> tuple[Any, Any]:
-    if not isinstance(holder, yaml.MappingNode):
-        raise KeyError(name)
-    for key, value in holder.value:
-        if key.value == name:
-            return key, value
-    raise KeyError(name)
-
-
-def _exact(node: Any) -> bool:
-    """Whether the node's end mark is at its last character; a block's end mark is at the next node."""
-    return node.flow_style is True if isinstance(node, yaml.CollectionNode) else node.style not in ("|", ">")
+def _fields(document: YamlDocument, path: tuple[Any, ...]) -> dict[str, Node]:
+    """Return the fields of a mapping in the order of the text; raise KeyError if an alias stands for it."""
+    value = document.value
+    for key in path:
+        value = value[key]
+    if not isinstance(value, dict):
+        raise ValueError("it is not a mapping")
+    return {key: document.nodes[(*path, key)] for key in value}
 
 
 def _scalar(value: Any) -> str:
@@ -67,45 +59,44 @@ def _scalar(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _flow_with(text: str, holder: Any, key: str, value: Any) -> str:
+def _flow_with(text: str, holder: Node, held: dict[str, Node], key: str, value: Any) -> str:
     said = f"{_scalar(key)}: {_scalar(value)}"
-    if not holder.value:
-        at = holder.start_mark.index + 1
+    if not held:
+        at = holder.begins + 1
         return text[:at] + said + text[at:]
-    at = holder.value[-1][1].end_mark.index
+    at = list(held.values())[-1].ends
     return f"{text[:at]}, {said}{text[at:]}"
 
 
-def _flow_without(text: str, holder: Any, name: str) -> str:
-    spans = [(key.start_mark.index, value.end_mark.index) for key, value in holder.value]
-    index = [key.value for key, _ in holder.value].index(name)
-    begins, ends = spans[index]
-    if index + 1 < len(spans):
-        ends = spans[index + 1][0]
+def _flow_without(text: str, held: dict[str, Node], name: str) -> str:
+    nodes, index = list(held.values()), list(held).index(name)
+    begins, ends = nodes[index].key_begins, nodes[index].ends
+    if index + 1 < len(nodes):
+        ends = nodes[index + 1].key_begins
     elif index:
-        begins = spans[index - 1][1]
+        begins = nodes[index - 1].ends
     return text[:begins] + text[ends:]
 
 
-def _block_with(text: str, holder: Any, key: str, value: Any) -> str:
+def _block_with(text: str, holder: Node, held: dict[str, Node], key: str, value: Any) -> str:
     """Add a line after the last one-line field, or else before the first."""
-    column = holder.value[0][0].start_mark.column
-    line = f"{' ' * column}{_scalar(key)}: {_scalar(value)}"
+    first = next(iter(held.values()))
+    line = f"{' ' * first.column}{_scalar(key)}: {_scalar(value)}"
     newline = "\r\n" if "\r\n" in text else "\n"
-    exact = [node for _, node in holder.value if _exact(node)]
+    exact = [node for node in held.values() if node.exact]
     if not exact:
-        at = text.rfind("\n", 0, holder.value[0][0].start_mark.index) + 1
+        at = text.rfind("\n", 0, first.key_begins) + 1
         return f"{text[:at]}{line}{newline}{text[at:]}"
-    end = text.find("\n", exact[-1].end_mark.index)
+    end = text.find("\n", exact[-1].ends)
     if end < 0:
         return f"{text}{newline}{line}{newline}"
     return f"{text[: end + 1]}{line}{newline}{text[end + 1 :]}"
 
 
-def _block_without(text: str, holder: Any, name: str) -> str:
-    key, node = _pair(holder, name)
-    begins = text.rfind("\n", 0, key.start_mark.index) + 1
-    if len(holder.value) < 2 or not _exact(node) or text[begins : key.start_mark.index].strip():
+def _block_without(text: str, held: dict[str, Node], name: str) -> str:
+    node = held[name]
+    begins = text.rfind("\n", 0, node.key_begins) + 1
+    if len(held) < 2 or not node.exact or text[begins : node.key_begins].strip():
         raise ValueError("it shares a line with something else")
-    ends = text.find("\n", node.end_mark.index)
+    ends = text.find("\n", node.ends)
     return text[:begins] + ("" if ends < 0 else text[ends + 1 :])

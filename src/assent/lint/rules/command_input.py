@@ -19,7 +19,7 @@ _ENDS = ("_command", "_sql", "_script", "_code", "_statement", "_query_string")
 def check(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.inference.read_only and tool.confident:
         return
-    runs = any(reason.startswith("runs ") for reason in tool.inference.reasons)
+    runs = any(reason.startswith("it runs ") for reason in tool.inference.reasons)
     free = _RUN | _RUN_BY_SOME if runs else _RUN
     for field in tool.inputs:
         # A list of words is a command too, where one is run.

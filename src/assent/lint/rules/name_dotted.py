@@ -20,9 +20,10 @@ RULE = Rule(
     severity="warning",
     summary="A name has dots.",
     why="The specification allows them; the model APIs behind most hosts do not, so hosts rename the tool "
-    "each in its way.",
+    "each in its way. The profile mcp-first names tools `domain.verb`, so it has no such finding.",
     fix="Use underscores, or `names: safe` in the gateway's configuration.",
     each=check,
+    except_profiles=("mcp-first",),
     flags=({"name": "orders.place"},),
     passes=({"name": "orders_place"},),
 )

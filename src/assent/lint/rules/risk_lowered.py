@@ -15,7 +15,7 @@ def check(tool: LintedTool) -> Iterator[RawFinding]:
     if contract is None:
         return
     usual = DEFAULT_RISK[contract.side_effect]
-    if contract.risk.number < usual.number:
+    if contract.risk < usual:
         yield RawFinding(f"its risk is {contract.risk}; for {contract.side_effect} it is {usual} by itself", "risk")
 
 

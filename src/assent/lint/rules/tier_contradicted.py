@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from assent.contract.tiers import Tier
 from assent.lint.edit import Edit, put
 from assent.lint.rule import RawFinding, Rule
 from assent.lint.target import LintedTool
-
-_GRAVITY = ("read", "compute", "write", "share_export", "external_spend", "destructive")
 
 
 def check(tool: LintedTool) -> Iterator[RawFinding]:
     contract, inference = tool.contract, tool.inference
     if contract is None or contract.side_effect == "read" or not tool.confident:
         return
-    graver = _GRAVITY.index(inference.tier) > _GRAVITY.index(contract.side_effect)
+    graver = Tier(inference.tier) > contract.side_effect
     if graver and inference.tier in ("external_spend", "destructive"):
         yield RawFinding(
             f"its contract says {contract.side_effect}, but {tool.because}: {inference.tier}", "side_effect"

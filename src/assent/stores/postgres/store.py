@@ -96,13 +96,13 @@ class PostgresStore(BatchedStore):
     async def _loaded(self, operation: StoreOperation[Any]) -> Records:
         return await self._retry_read(lambda: load(self._pool, [operation]))
 
-    async def recall(self, claim_id: str) -> ClaimRecord | None:
+    async def claim_by_id(self, claim_id: str) -> ClaimRecord | None:
         rows = await self._fetch("recall", [claim_id])
         return claim_of(rows[0]) if rows else None
 
-    async def ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
+    async def wait_until_ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
         self._listener.ensure_listening()
-        return await super().ended(claim_id, timeout)
+        return await super().wait_until_ended(claim_id, timeout)
 
     async def decided(self, approval_id: str, timeout: float) -> Approval | None:
         self._listener.ensure_listening()
@@ -142,6 +142,23 @@ class PostgresStore(BatchedStore):
             return [approval_of(row) for row in await self._fetch("approvals", *values)]
         return [approval_of(row) for row in await self._fetch("pending_approvals", pending_at, *values)]
 
+    async def urgent_approvals(
+        self, now: float, *, tenant: str | None = None, requester: str | None = None, skip: int = 0, limit: int = 100
+    ) -> list[Approval]:
+        rows = await self._fetch("urgent_approvals", now, tenant, requester, limit, skip)
+        return [approval_of(row) for row in rows]
+
+    async def count_pending(
+        self, now: float, *, tenant: str | None = None, requester: str | None = None
+    ) -> tuple[int, float | None]:
+        count, soonest = (await self._fetch("count_pending", now, tenant, requester))[0]
+        return count, soonest
+
+    async def decided_approvals(
+        self, *, tenant: str | None = None, requester: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        return [approval_of(row) for row in await self._fetch("decided_approvals", tenant, requester, limit)]
+
     async def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
         rows = await self._fetch("used_approval", tenant, requester, tool, before)
         return approval_of(rows[0]) if rows else None
@@ -169,7 +186,7 @@ class PostgresStore(BatchedStore):
     def check(self) -> None:
         self._writer.check()
 
-    def note(self, entry: Entry) -> None:
+    def append(self, entry: Entry) -> None:
         self._writer.note(entry_row(entry))
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[LogEntry]:

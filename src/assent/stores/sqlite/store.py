@@ -57,7 +57,7 @@ class SqliteStore(BatchedStore):
     async def _loaded(self, operation: StoreOperation[Any]) -> Records:
         return self._read(lambda tables: tables.load([operation]))
 
-    async def recall(self, claim_id: str) -> ClaimRecord | None:
+    async def claim_by_id(self, claim_id: str) -> ClaimRecord | None:
         return self._read(lambda tables: tables.recall(claim_id))
 
     async def claims(
@@ -88,6 +88,21 @@ class SqliteStore(BatchedStore):
     ) -> list[Approval]:
         return self._read(lambda tables: tables.approvals(tenant, requester, pending_at, after, limit))
 
+    async def urgent_approvals(
+        self, now: float, *, tenant: str | None = None, requester: str | None = None, skip: int = 0, limit: int = 100
+    ) -> list[Approval]:
+        return self._read(lambda tables: tables.urgent_approvals(now, tenant, requester, skip, limit))
+
+    async def count_pending(
+        self, now: float, *, tenant: str | None = None, requester: str | None = None
+    ) -> tuple[int, float | None]:
+        return self._read(lambda tables: tables.count_pending(now, tenant, requester))
+
+    async def decided_approvals(
+        self, *, tenant: str | None = None, requester: str | None = None, limit: int = 100
+    ) -> list[Approval]:
+        return self._read(lambda tables: tables.decided_approvals(tenant, requester, limit))
+
     async def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
         return self._read(lambda tables: tables.last_used_approval(tenant, requester, tool, before))
 
@@ -111,7 +126,7 @@ class SqliteStore(BatchedStore):
     def check(self) -> None:
         self._writer.check()
 
-    def note(self, entry: Entry) -> None:
+    def append(self, entry: Entry) -> None:
         self._writer.note(entry_row(entry))
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[LogEntry]:

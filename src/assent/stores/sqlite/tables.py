@@ -230,6 +230,18 @@ class Tables:
             return [approval_of(row) for row in self._rows("approvals", values)]
         return [approval_of(row) for row in self._rows("pending_approvals", (pending_at, *values))]
 
+    def urgent_approvals(
+        self, now: float, tenant: str | None, requester: str | None, skip: int, limit: int
+    ) -> list[Approval]:
+        return [approval_of(row) for row in self._rows("urgent_approvals", (now, tenant, requester, limit, skip))]
+
+    def count_pending(self, now: float, tenant: str | None, requester: str | None) -> tuple[int, float | None]:
+        count, soonest = self._rows("count_pending", (now, tenant, requester))[0]
+        return count, soonest
+
+    def decided_approvals(self, tenant: str | None, requester: str | None, limit: int) -> list[Approval]:
+        return [approval_of(row) for row in self._rows("decided_approvals", (tenant, requester, limit))]
+
     def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
         rows = self._rows("used_approval", (tenant, requester, tool, before))
         return approval_of(rows[0]) if rows else None

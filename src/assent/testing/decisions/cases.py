@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from assent.contract.reader import read_contract
-from assent.contract.yaml_lines import YamlDocument
+from assent.contract.yaml_document import YamlDocument
 from assent.core.refusals import CATALOGUE
 from assent.errors import Fault, FaultsError
 from assent.guards import build_guard
@@ -62,7 +62,6 @@ class Case:
     act: CallSpec
     decide: Decide | None
     expect: Expect
-    not_through: Mapping[str, str]
 
     @property
     def tool(self) -> str:
@@ -145,7 +144,6 @@ def _case(form: FileForm, one: CaseForm, file: str, line: int) -> Case:
         act=one.act,
         decide=one.decide,
         expect=one.expect,
-        not_through=one.not_through,
     )
 
 

@@ -11,16 +11,19 @@ from assent.core.approval import Approval
 from assent.core.audit import Entry
 from assent.core.call import Request, UserAnswer
 from assent.core.claims import ClaimRecord
-from assent.core.outcome import Answer, Outcome, Pause
+from assent.core.outcome import Answer, Outcome, Pause, Refusal
 from assent.core.quotas import NOTHING, Quotas
 from assent.guards import build_guard
+from assent.pipeline.authenticate import authenticate
 from assent.pipeline.govern import govern
+from assent.policy.engine import PolicyEngine
+from assent.policy.source import parse_policies
 from assent.ports import Ports, Store
 from assent.stores.memory import MemoryStore
 from assent.testing.broken_store import BrokenStore, failing_at
 from assent.testing.decisions.model import Asks, WorldSettings
 from assent.testing.decisions.scripted_tools import Scripted
-from assent.testing.world import Clock, World
+from assent.testing.world import Clock, World, as_given
 
 Contracts = Mapping[str, Mapping[str, Any]]
 
@@ -96,8 +99,10 @@ def store_for(scene: WorldSettings, memory: RaceStore) -> Store:
 
 def settings_of(scene: WorldSettings) -> dict[str, Any]:
     """Return the port settings that the world sets."""
+    policies = PolicyEngine(parse_policies(scene.policies)) if scene.policies else None
     return {
-        "policy_digest": scene.policy,
+        "policy_digest": scene.policy + (policies.digest if policies is not None else ""),
+        "policies": policies,
         "most_pending": scene.most_pending,
         "cooldown": float(scene.cooldown),
         "limits": scene.limits,
@@ -142,7 +147,11 @@ class WorldHarness:
 
     async def call(self, credentials: Any, tool: str, arguments: Any, key: str | None, asks: Asks) -> Observed:
         keys = (key,) if key is not None else ()
-        request = Request(tool, arguments, credentials, keys, can_ask=asks != "none")
+        try:
+            principal = await authenticate(as_given(credentials), tool, self.ports)
+        except Refusal as refusal:
+            return seen(refusal)
+        request = Request(tool, arguments, principal, keys, can_ask=asks != "none")
         outcome = await self.say(request)
         if isinstance(outcome, Pause) and asks in ("accept", "decline", "cancel"):
             reply = UserAnswer(outcome.approval.id, asks)

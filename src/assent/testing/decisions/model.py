@@ -39,8 +39,10 @@ class PrincipalSpec(Form):
     tenant: str = "local"
     scopes: tuple[str, ...] = ("*",)
     roles: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
     acr: str | None = None
     auth_age: Annotated[int, BeforeValidator(_age), Field(ge=0)] | None = None
+    bearer: bool = False
     mode: Mode = "live"
     actors: tuple[PrincipalSpec, ...] = ()
 
@@ -51,9 +53,11 @@ class PrincipalSpec(Form):
             tenant=self.tenant,
             scopes=frozenset(self.scopes),
             roles=frozenset(self.roles),
+            groups=frozenset(self.groups),
             acr=self.acr,
             auth_time=None if self.auth_age is None else begin - self.auth_age,
             mode=self.mode,
+            bearer=self.bearer,
             actors=tuple(actor.at(f"{name}-{place}", begin) for place, actor in enumerate(self.actors, 1)),
         )
 
@@ -109,6 +113,8 @@ class WorldSettings(Form):
     guards: tuple[dict[str, Any], ...] = ()
     test_endpoint: bool = False
     policy: str = ""
+    policies: str = ""
+    """Cedar policies."""
     most_pending: int = 20
     cooldown: Duration | Literal[0] = 0
     limits: tuple[RateLimit, ...] = ()
@@ -219,8 +225,6 @@ class CaseForm(Form):
     asks: Asks = "none"
     decide: Decide | None = None
     expect: Expect
-    not_through: dict[str, str] = Field(default_factory=dict)
-    """Edges where the case cannot run, each with the reason."""
 
     @property
     def act(self) -> CallSpec:

@@ -6,11 +6,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 
+from assent.core.principal import Principal
 from assent.upstreams.errors import CircuitOpen
 
 MOST_CALLERS = 10_000
 
-current_caller: ContextVar[Hashable] = ContextVar("current_caller", default=None)
+current_caller: ContextVar[Principal | None] = ContextVar("current_caller", default=None)
 """The caller of the request that is being served; None for the gateway's own requests."""
 
 
@@ -114,7 +115,7 @@ class CircuitBreaker:
     def succeed(self) -> None:
         self.reach()
         if self._requests:
-            self._requests.pop(current_caller.get(), None)
+            self._requests.pop(_caller(), None)
 
     def fail(self, reason: str, *, sent: bool) -> None:
         """Record a failure before or after the request was sent."""
@@ -123,7 +124,7 @@ class CircuitBreaker:
                 own.abandon()
             return self._connections.fail(reason)
         self.reach()
-        circuit = self._requests.setdefault(current_caller.get(), self._make())
+        circuit = self._requests.setdefault(_caller(), self._make())
         circuit.fail(reason)
         if len(self._requests) > MOST_CALLERS:
             self._requests.popitem(last=False)
@@ -134,5 +135,11 @@ class CircuitBreaker:
             circuit.abandon()
 
     def _circuits(self) -> tuple[Circuit, ...]:
-        own = self._requests.get(current_caller.get()) if self._requests else None
+        own = self._requests.get(_caller()) if self._requests else None
         return (self._connections,) if own is None else (self._connections, own)
+
+
+def _caller() -> Hashable:
+    """Who calls, apart from their permissions. Most calls never need it, so it is made only here."""
+    principal = current_caller.get()
+    return principal.identity if principal is not None else None

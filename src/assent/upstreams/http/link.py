@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, TypeVar
 
-from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
-
 from assent.core.principal import Principal
 from assent.mcp.channel import StreamListener
+from assent.mcp.protocol import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from assent.mcp.requests import Era, McpRequest
 from assent.ports import NotReached
-from assent.upstreams.base import McpLink, caller_of, suspended_call, with_log_level
+from assent.upstreams.base import McpLink, asks_of, caller_of, suspended_call, with_log_level
+from assent.upstreams.errors import UpstreamError
 from assent.upstreams.http.server import CAN_BE_ASKED, Described, HttpUpstream
 from assent.upstreams.http.sessions import UpstreamSessions
 from assent.upstreams.http.transport import SessionContext, SessionLost
+from assent.upstreams.oauth.errors import NotConnected
+from assent.upstreams.oauth.owner import SHARED, CredentialOwner, owner_of
 from assent.upstreams.resources import ListedResources
-from assent.upstreams.suspended_calls import SuspendedCalls, asks_of
+from assent.upstreams.suspended_calls import SuspendedCalls
 from assent.web.asgi import Headers
 
 T = TypeVar("T")
@@ -46,11 +48,28 @@ class HttpLink(McpLink):
     """An upstream behind a URL, with its test endpoint if it has one."""
 
     def __init__(
-        self, name: str, live: HttpUpstream, test: HttpUpstream | None = None, *, relayed: bool = False
+        self,
+        name: str,
+        live: HttpUpstream,
+        test: HttpUpstream | None = None,
+        *,
+        relayed: bool = False,
+        relayable: bool = True,
+        per_user: bool = False,
     ) -> None:
         super().__init__(name)
+        self.per_user, self._relayable = per_user, relayable
         self._live, self._test = Endpoint(live), Endpoint(test) if test is not None else None
         self.relayed = relayed
+
+    @property
+    def relayed(self) -> bool:
+        """Whether clients talk to the upstream in its own sessions."""
+        return self._relayed
+
+    @relayed.setter
+    def relayed(self, alone: bool) -> None:
+        self._relayed = alone and self._relayable
 
     @property
     def described(self) -> Described | None:
@@ -84,7 +103,12 @@ class HttpLink(McpLink):
         endpoint = self._endpoint_for(caller_of(mcp_request))
         if endpoint.modern and (mcp_request.session is None or not self.relayed):
             peer, request_params = (
-                SessionContext(LATEST_MODERN_VERSION, None, asks_of(mcp_request.parsed_request.capabilities)),
+                SessionContext(
+                    LATEST_MODERN_VERSION,
+                    None,
+                    asks_of(mcp_request.parsed_request.capabilities),
+                    self._owner(caller_of(mcp_request)),
+                ),
                 with_log_level(params, mcp_request),
             )
             return await endpoint.server.request(
@@ -119,7 +143,8 @@ class HttpLink(McpLink):
         if not endpoint.modern:
             await endpoint.ensure_described()
         if endpoint.modern:
-            return await run(SessionContext(LATEST_MODERN_VERSION, None, asks_of(parsed_request.capabilities)))
+            capabilities = asks_of(parsed_request.capabilities)
+            return await run(SessionContext(LATEST_MODERN_VERSION, None, capabilities, self._owner(principal)))
         # A modern client states its capabilities with each request, and one without a session has none.
         capabilities = asks_of(parsed_request.capabilities) if parsed_request.era is Era.MODERN else {}
         owner: Hashable = (principal.tenant, principal.id, repr(sorted(capabilities.items())))
@@ -127,7 +152,8 @@ class HttpLink(McpLink):
             owner, capabilities = session.id, asks_of(parsed_request.capabilities)
             session.at_end.setdefault(self.name, lambda: endpoint.upstream_sessions.end(owner))
         for last in (False, True):
-            async with endpoint.upstream_sessions.in_use(owner, capabilities, (principal.tenant, principal.id)) as peer:
+            caller, credential = (principal.tenant, principal.id), self._owner(principal)
+            async with endpoint.upstream_sessions.in_use(owner, capabilities, caller, credential) as peer:
                 try:
                     return await run(peer)
                 except SessionLost:  # Nothing was done, so try once more in a new session.
@@ -156,6 +182,22 @@ class HttpLink(McpLink):
         """Every entry of one of its lists."""
         server = self._endpoint_for(caller_of(mcp_request)).server
         return await self._in_session(mcp_request, lambda peer: server.list_all(method, key, peer))
+
+    async def missing_connection(self, principal: Principal) -> str | None:
+        """What a person must allow before this caller can be served: a scope, or "" for any; None if nothing."""
+        if not self.serves(principal):
+            return None
+        try:
+            await self._endpoint_for(principal).server.check_credential(self._owner(principal))
+        except NotConnected as missing:
+            return missing.scope
+        except UpstreamError:
+            return None  # The call itself will say what is wrong.
+        return None
+
+    def _owner(self, principal: Principal) -> CredentialOwner:
+        """Whose credential a call of this caller uses."""
+        return owner_of(principal) if self.per_user else SHARED
 
     def _endpoint_for(self, principal: Principal) -> Endpoint:
         """Test principals reach only the test endpoint; live ones never do."""

@@ -7,20 +7,21 @@ from itertools import count
 from secrets import randbits
 from typing import Any
 
-from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
-    CLIENT_INFO_META_KEY,
-    PROTOCOL_VERSION_META_KEY,
+from assent.mcp.channel import StreamListener
+from assent.mcp.envelope import with_envelope
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.protocol import (
+    LATEST_HANDSHAKE_VERSION,
+    LATEST_MODERN_VERSION,
+    MODERN_PROTOCOL_VERSIONS,
     SERVER_INFO_META_KEY,
 )
-from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
-
-from assent.mcp.channel import StreamListener
-from assent.mcp.jsonrpc import RpcError
 from assent.upstreams.errors import ProtocolViolation, UpstreamError
 from assent.upstreams.http.connection import UpstreamResponse
 from assent.upstreams.http.pool import Pool
-from assent.upstreams.http.transport import FOREVER, McpHttpTransport, SessionContext
+from assent.upstreams.http.transport import McpHttpTransport, SessionContext
+from assent.upstreams.oauth.credentials import Credentials
+from assent.upstreams.oauth.owner import SHARED, CredentialOwner
 from assent.upstreams.pagination import all_pages
 from assent.upstreams.tasks import without_tasks
 from assent.web.asgi import Headers
@@ -44,11 +45,17 @@ class HttpUpstream:
     """One upstream behind one URL."""
 
     def __init__(
-        self, pool: Pool, client_info: dict[str, Any], streams: Pool | None = None, first_id: int | None = None
+        self,
+        pool: Pool,
+        client_info: dict[str, Any],
+        streams: Pool | None = None,
+        first_id: int | None = None,
+        credentials: Credentials | None = None,
     ) -> None:
         self.pool = pool
         self._streams = streams or pool
-        self._transport = McpHttpTransport(pool)
+        self._transport = McpHttpTransport(pool, credentials)
+        self._credentials = credentials
         self._client_info = client_info
         # In a relayed session the client sends requests too, and some servers identify a stream by the request id
         # alone. So the gateway's ids must be unique and not guessable.
@@ -60,6 +67,11 @@ class HttpUpstream:
         """Whether it answers with streams inside a session."""
         return self._transport.streams
 
+    async def check_credential(self, owner: CredentialOwner) -> None:
+        """Raise NotConnected if this owner has no credential that can be sent."""
+        if self._credentials is not None:
+            await self._credentials.header(owner)
+
     async def describe(self) -> Described:
         """Ask for the description in the modern way; an upstream that does not understand that gets a handshake."""
         modern = SessionContext(LATEST_MODERN_VERSION, capabilities={})
@@ -67,19 +79,16 @@ class HttpUpstream:
             result = await self.request("server/discover", {}, modern, safe=True)
         except (RpcError, ProtocolViolation):
             return await self._describe_by_handshake()
-        versions = result.get("supportedVersions")
-        if not isinstance(versions, list) or LATEST_MODERN_VERSION not in versions:
-            return await self._describe_by_handshake()
-        meta = result.get("_meta")
-        info = meta.get(SERVER_INFO_META_KEY) if isinstance(meta, dict) else None
-        return described_by(LATEST_MODERN_VERSION, info, result)
+        return described_by_discovery(result) or await self._describe_by_handshake()
 
     async def _describe_by_handshake(self) -> Described:
         described, peer = await self.open_session({})
         await self.close_session(peer)
         return described
 
-    async def open_session(self, capabilities: dict[str, Any]) -> tuple[Described, SessionContext]:
+    async def open_session(
+        self, capabilities: dict[str, Any], owner: CredentialOwner = SHARED
+    ) -> tuple[Described, SessionContext]:
         """Do the handshake; the peer has a session id if the upstream keeps sessions."""
         params = {
             "protocolVersion": LATEST_HANDSHAKE_VERSION,
@@ -88,13 +97,14 @@ class HttpUpstream:
         }
         request_id = next(self._ids)
         message = {"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": params}
-        response = await self._transport.post(message, SessionContext(""))
+        response = await self._transport.post(message, SessionContext("", owner=owner))
         session = response.header(b"mcp-session-id")
         result = await self._transport.result(response, request_id, SessionContext(""), None)
         version = result.get("protocolVersion")
         if not isinstance(version, str):
             raise ProtocolViolation(self.pool.name, "the response to initialize has no protocol version", sent=True)
-        peer = SessionContext(version, session.decode("latin-1") if session is not None else None, capabilities)
+        session_id = session.decode("latin-1") if session is not None else None
+        peer = SessionContext(version, session_id, capabilities, owner)
         await self.notify("notifications/initialized", None, peer)
         return described_by(version, result.get("serverInfo"), result), peer
 
@@ -106,7 +116,7 @@ class HttpUpstream:
             (b"mcp-protocol-version", peer.version.encode()),
         ]
         with suppress(UpstreamError):  # If this fails, the upstream drops the session by itself.
-            response = await self.pool.send(b"DELETE", fields)
+            response = await self._transport.send(self.pool, b"DELETE", fields, peer)
             await response.read(_SMALL)
 
     async def list_all(self, method: str, key: str, peer: SessionContext) -> list[dict[str, Any]]:
@@ -151,14 +161,15 @@ class HttpUpstream:
             "method": method,
             "params": self._add_envelope(params, peer),
         }
-        return await McpHttpTransport(self._streams).post(message, peer, safe=True, patient=True)
+        transport = McpHttpTransport(self._streams, self._credentials)
+        return await transport.post(message, peer, safe=True, patient=True)
 
     async def open_session_stream(self, peer: SessionContext) -> UpstreamResponse:
         """Open the stream of the messages that the upstream sends in a session apart from its responses."""
         fields: Headers = [(b"accept", b"text/event-stream"), (b"mcp-protocol-version", peer.version.encode())]
         if peer.session is not None:
             fields.append((b"mcp-session-id", peer.session.encode("latin-1")))
-        return await self._streams.send(b"GET", fields, safe=True, silence=FOREVER, total=FOREVER)
+        return await self._transport.send(self._streams, b"GET", fields, peer, patient=True)
 
     async def notify(self, method: str, params: dict[str, Any] | None, peer: SessionContext) -> None:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
@@ -169,12 +180,7 @@ class HttpUpstream:
     def _add_envelope(self, params: dict[str, Any], peer: SessionContext) -> dict[str, Any]:
         if peer.version not in MODERN_PROTOCOL_VERSIONS:
             return params
-        envelope = {
-            PROTOCOL_VERSION_META_KEY: peer.version,
-            CLIENT_CAPABILITIES_META_KEY: peer.capabilities or {},
-            CLIENT_INFO_META_KEY: self._client_info,
-        }
-        return {**params, "_meta": {**params.get("_meta", {}), **envelope}}
+        return with_envelope(params, peer.version, peer.capabilities, self._client_info)
 
     def _notify_cancelled(self, request_id: int, peer: SessionContext) -> None:
         async def notify() -> None:
@@ -184,6 +190,15 @@ class HttpUpstream:
         task = asyncio.ensure_future(notify())
         self._cancel_notices.add(task)
         task.add_done_callback(self._cancel_notices.discard)
+
+
+def described_by_discovery(result: dict[str, Any]) -> Described | None:
+    """The description in the result of `server/discover`; None if the server supports only the handshake."""
+    versions, meta = result.get("supportedVersions"), result.get("_meta")
+    if not isinstance(versions, list) or LATEST_MODERN_VERSION not in versions:
+        return None
+    info = meta.get(SERVER_INFO_META_KEY) if isinstance(meta, dict) else None
+    return described_by(LATEST_MODERN_VERSION, info, result)
 
 
 def described_by(version: str, info: Any, result: dict[str, Any]) -> Described:

@@ -11,6 +11,7 @@ from typing import Any
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.http.server import HttpUpstream
 from assent.upstreams.http.transport import SessionContext
+from assent.upstreams.oauth.owner import SHARED, CredentialOwner
 
 MOST_SESSIONS = 1024
 
@@ -32,7 +33,11 @@ class UpstreamSessions:
 
     @asynccontextmanager
     async def in_use(
-        self, owner: Hashable, capabilities: dict[str, Any], caller: Hashable = None
+        self,
+        owner: Hashable,
+        capabilities: dict[str, Any],
+        caller: Hashable = None,
+        credential: CredentialOwner = SHARED,
     ) -> AsyncIterator[SessionContext]:
         """The owner's session, opened if there is none; only the owner ends it meanwhile.
 
@@ -41,7 +46,7 @@ class UpstreamSessions:
         self._busy[owner] += 1
         self._callers[owner] = owner if caller is None else caller
         try:
-            yield await self._peer(owner, capabilities)
+            yield await self._peer(owner, capabilities, credential)
         finally:
             self._busy[owner] -= 1
             if not self._busy[owner]:
@@ -67,18 +72,18 @@ class UpstreamSessions:
             self._callers.pop(owner, None)
         return self._open.pop(owner, None)
 
-    async def _peer(self, owner: Hashable, capabilities: dict[str, Any]) -> SessionContext:
+    async def _peer(self, owner: Hashable, capabilities: dict[str, Any], credential: CredentialOwner) -> SessionContext:
         opened = self._open.get(owner)
         if opened is None or (opened.done() and opened.exception() is not None):
-            opened = self._open[owner] = asyncio.ensure_future(self._begin(capabilities))
+            opened = self._open[owner] = asyncio.ensure_future(self._begin(capabilities, credential))
             opened.add_done_callback(_retrieve_exception)
             await self._make_room()
         self._open.move_to_end(owner)
         # Others may wait for the same session, so cancelling one waiter must not cancel it.
         return await asyncio.shield(opened)
 
-    async def _begin(self, capabilities: dict[str, Any]) -> SessionContext:
-        _, peer = await self._server.open_session(capabilities)
+    async def _begin(self, capabilities: dict[str, Any], credential: CredentialOwner) -> SessionContext:
+        _, peer = await self._server.open_session(capabilities, credential)
         return peer
 
     async def _make_room(self) -> None:

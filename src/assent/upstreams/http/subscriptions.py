@@ -8,9 +8,10 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 import orjson
-from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 
+from assent.mcp.channel import ACKNOWLEDGED
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.protocol import INVALID_PARAMS, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from assent.mcp.sse import EventReader, EventTooLarge, Turns
 from assent.upstreams.errors import ProtocolViolation, Unreachable, UpstreamError
 from assent.upstreams.http.connection import UpstreamResponse
@@ -19,7 +20,6 @@ from assent.upstreams.http.transport import SessionContext, SessionLost
 from assent.upstreams.subscription_counts import ResourceInterest
 
 _EVENT = 1024 * 1024
-ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 LISTS = {
     "tools": "toolsListChanged",
     "prompts": "promptsListChanged",
@@ -49,8 +49,8 @@ class HttpSubscriptions:
     `listen` is run again whenever it ends; resources that were requested meanwhile are subscribed again.
     """
 
-    def __init__(self, server: HttpUpstream, notice: Notice) -> None:
-        self._server, self._notice = server, notice
+    def __init__(self, server: HttpUpstream, notice: Notice, *, per_user: bool = False) -> None:
+        self._server, self._notice, self._per_user = server, notice, per_user
         self._resource_interest = ResourceInterest()
         self._watches: dict[str, asyncio.Task[None]] = {}
         self._peer: SessionContext | None = None
@@ -73,7 +73,12 @@ class HttpSubscriptions:
             self._peer = None
 
     async def watch(self, uri: str, caller: Hashable = None) -> None:
-        """Watch one more resource. Raises the upstream's refusal, or UpstreamError if it cannot be reached."""
+        """Watch one more resource. Raises the upstream's refusal, or UpstreamError if it cannot be reached.
+
+        The subscription uses the shared connection, so where each person has their own, nobody watches with it.
+        """
+        if self._per_user:
+            raise RpcError(INVALID_PARAMS, "Its resources cannot be watched: each person has their own account")
         await self._resource_interest.add(uri, self._begin_watch, caller)
 
     async def leave(self, uri: str, caller: Hashable = None) -> None:

@@ -1,25 +1,29 @@
 """Posts JSON-RPC messages to an upstream, and reads its responses, whole or as streams."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
-from mcp.shared.inbound import NAME_BEARING_METHODS, encode_header_value
-from mcp_types import METHOD_NOT_FOUND
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from assent.mcp.channel import StreamListener
-from assent.mcp.jsonrpc import RpcError
+from assent.mcp.jsonrpc import cannot_be_asked, read_response
+from assent.mcp.mirrored_headers import encode_header_value
+from assent.mcp.protocol import MODERN_PROTOCOL_VERSIONS, NAME_BEARING_METHODS
 from assent.mcp.sse import Event, EventReader, EventTooLarge, Turns
 from assent.upstreams.errors import Oversized, ProtocolViolation, Unauthorized, UpstreamError, setting_of
 from assent.upstreams.http.address import render_fields
 from assent.upstreams.http.connection import UpstreamResponse
 from assent.upstreams.http.pool import Pool
+from assent.upstreams.oauth.credentials import Credentials, insufficient_scope
+from assent.upstreams.oauth.errors import NotConnected
+from assent.upstreams.oauth.owner import SHARED, CredentialOwner
 from assent.web.asgi import Headers
 
 _ACCEPT = b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"
 _SMALL = 65536
+_UNAUTHORIZED = frozenset({401, 403, 407})
 FOREVER = float("inf")
 _RESUMPTIONS = 100
 _LONGEST_RETRY = 30_000
@@ -33,18 +37,20 @@ class SessionLost(Exception):
 
 
 class SessionContext(NamedTuple):
-    """The revision, the session if there is one, and the client's capabilities."""
+    """The revision, the session if there is one, the client's capabilities, and whose credential is sent."""
 
     version: str
     session: str | None = None
     capabilities: dict[str, Any] | None = None
+    owner: CredentialOwner = SHARED
 
 
 class McpHttpTransport:
-    """Sends messages to one upstream's endpoint."""
+    """Sends messages to one upstream's endpoint, with the owner's credential where the upstream needs one."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, credentials: Credentials | None = None) -> None:
         self.pool = pool
+        self._credentials = credentials
         self._heads: dict[str, bytes] = {}
         self.streams = True
         """Whether the upstream answers with streams inside a session, as it last did."""
@@ -61,15 +67,45 @@ class McpHttpTransport:
         """Send a message; `patient` is for a response that may be silent and has no end."""
         body = orjson.dumps(message)
         head = self._heads.get(peer.version) or self._make_head(peer.version)
-        request = b"%b%bcontent-length: %d\r\n\r\n%b" % (
-            head,
-            _routing(message, peer, fields),
-            len(body),
-            body,
-        )
-        if patient:
-            return await self.pool.send_bytes(request, safe=safe, silence=FOREVER, total=FOREVER)
-        return await self.pool.send_bytes(request, safe=safe)
+        routing = _routing(message, peer, fields)
+        limit = FOREVER if patient else None
+
+        async def send(credential: bytes) -> UpstreamResponse:
+            request = b"%b%b%bcontent-length: %d\r\n\r\n%b" % (head, routing, credential, len(body), body)
+            return await self.pool.send_bytes(request, safe=safe, silence=limit, total=limit)
+
+        return await self._with_credential(peer.owner, send)
+
+    async def send(
+        self, pool: Pool, method: bytes, fields: Headers, peer: SessionContext, *, patient: bool = False
+    ) -> UpstreamResponse:
+        """Send a request without a body in a session, with the owner's credential."""
+        limit = FOREVER if patient else None
+
+        async def send(credential: bytes) -> UpstreamResponse:
+            request = b"%b%b%bcontent-length: 0\r\n\r\n" % (pool.target.head(method), render_fields(fields), credential)
+            return await pool.send_bytes(request, safe=True, silence=limit, total=limit)
+
+        return await self._with_credential(peer.owner, send)
+
+    async def _with_credential(
+        self, owner: CredentialOwner, send: Callable[[bytes], Awaitable[UpstreamResponse]]
+    ) -> UpstreamResponse:
+        """Send with the owner's credential. A rejected one is renewed once: a server that rejects it ran nothing."""
+        if self._credentials is None:
+            return await send(b"")
+        credential = await self._credentials.header(owner)
+        response = await send(credential)
+        if response.status == 401:
+            response.close()
+            response = await send(await self._credentials.renew(owner, credential))
+            if response.status == 401:
+                response.close()
+                raise NotConnected(self.pool.name)
+        elif response.status == 403 and (scope := insufficient_scope(response.header(b"www-authenticate"))) is not None:
+            response.close()
+            raise NotConnected(self.pool.name, scope)
+        return response
 
     async def post_one_way(self, message: dict[str, Any], peer: SessionContext) -> None:
         """Post a notification or a response; there is no result."""
@@ -90,7 +126,7 @@ class McpHttpTransport:
             return await self._read_stream(response, request_id, peer, stream_listener)
         if 300 <= response.status < 400:
             raise self._violation(f"answered {response.status}, which is a redirect")
-        if response.status in (401, 407) or (response.status == 403 and not kind.startswith(b"application/json")):
+        if response.status in _UNAUTHORIZED:
             raise self._unauthorized(response)
         if not kind.startswith(b"application/json"):
             shown = kind.decode("latin-1")[:64] or "no content type"
@@ -177,7 +213,7 @@ class McpHttpTransport:
             (b"mcp-session-id", peer.session.encode("latin-1")),
             (b"mcp-protocol-version", peer.version.encode()),
         ]
-        response = await self.pool.send(b"GET", fields, safe=True)
+        response = await self.send(self.pool, b"GET", fields, peer)
         if response.status != 200:
             response.close()
             raise self._violation(f"answered {response.status} when the gateway resumed its stream")
@@ -191,10 +227,7 @@ class McpHttpTransport:
                 await stream_listener.notify(message)
             return
         answer = await stream_listener.answer(message) if stream_listener is not None else None
-        if answer is None:  # Refuse at once rather than leave the question open.
-            error = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
-            answer = {"jsonrpc": "2.0", "id": message["id"], "error": error}
-        await self.post_one_way(answer, peer)
+        await self.post_one_way(answer or cannot_be_asked(message), peer)
 
     def _is_error(self, body: bytes) -> bool:
         try:
@@ -212,13 +245,13 @@ class McpHttpTransport:
         return message
 
     def _unwrap(self, message: dict[str, Any], request_id: int) -> dict[str, Any]:
-        error, result, answered = message.get("error"), message.get("result"), message.get("id")
-        if isinstance(error, dict) and isinstance(error.get("code"), int):
-            if answered == request_id or answered in _NO_ID:
-                raise RpcError(error["code"], str(error.get("message", "")), error.get("data"))
-        elif answered == request_id and isinstance(result, dict):
-            return result
-        raise self._violation("the response does not belong to the request")
+        answered = message.get("id")
+        if answered != request_id and not (answered in _NO_ID and "error" in message):
+            raise self._violation("the response does not belong to the request")
+        try:
+            return read_response(message)
+        except ValueError as error:
+            raise self._violation(str(error)) from None
 
     def _violation(self, detail: str) -> ProtocolViolation:
         return ProtocolViolation(self.pool.name, detail, sent=True)

@@ -11,16 +11,12 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-import yaml
-
 from assent.contract.model import Contract
 from assent.contract.reader import read_contract
 from assent.contract.tiers import Risk, Tier
+from assent.contract.yaml_document import YamlDocument
 from assent.infer import classify
 from assent.upstreams.compiled_tools import CONFIDENT, UpstreamPolicy
-
-_SERIOUS = (Tier.SHARE_EXPORT, Tier.EXTERNAL_SPEND, Tier.DESTRUCTIVE)
-_SEVERITY = {tier: weight for weight, tier in enumerate(Tier)}
 
 
 @cache
@@ -29,7 +25,7 @@ def known_servers() -> dict[str, dict[str, dict[str, Any]]]:
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for file in resources.files(__name__).iterdir():
         if file.name.endswith(".yaml"):
-            shipped = yaml.safe_load(file.read_text(encoding="utf-8"))
+            shipped = YamlDocument(file.read_text(encoding="utf-8"), file.name).value
             found.update(dict.fromkeys(shipped["servers"], shipped["tools"]))
     return found
 
@@ -58,5 +54,5 @@ def known_fields(server: str, definitions: Iterable[Mapping[str, Any]]) -> dict[
 def _is_more_severe(definition: Mapping[str, Any], tier: Tier) -> bool:
     inference = classify(definition)
     inferred = Tier(inference.tier)
-    serious = inferred in _SERIOUS or Risk(inference.risk) in (Risk.CRITICAL, Risk.FORBIDDEN)
-    return serious and inference.confidence >= CONFIDENT and _SEVERITY[inferred] > _SEVERITY[tier]
+    serious = inferred >= Tier.SHARE_EXPORT or Risk(inference.risk) >= Risk.CRITICAL
+    return serious and inference.confidence >= CONFIDENT and inferred > tier

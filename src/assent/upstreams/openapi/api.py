@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from assent.contract.documents import schema_validator
 from assent.contract.profiles import Profile
@@ -185,24 +184,6 @@ def compile_one(
         visibility=visibility,
         claims=None if stated else method_claims(tool.operation.method),
     )
-
-
-def server_findings(library: DocumentSet, base_url: str) -> list[Fault]:
-    """Findings where the document's `servers` differ from the configuration, which alone decides where requests go."""
-    servers = library.root.get("servers")
-    urls = [one.get("url") for one in servers if isinstance(one, dict)] if isinstance(servers, list) else []
-    paths = {urlsplit(url).path.rstrip("/") for url in urls if isinstance(url, str) and "{" not in url}
-    base = urlsplit(base_url).path.rstrip("/")
-    if not paths or base in paths:
-        return []
-    remedy = "If calls answer 404, add that path to base_url"
-    return [
-        Fault(
-            f"the document's servers have the path {min(paths) or '/'!r}, base_url has {base or '/'!r}",
-            remedy,
-            "servers",
-        )
-    ]
 
 
 def _is_object(schema: Schema, schemas: Schemas, left: int = 8) -> bool:

@@ -47,6 +47,7 @@ _NAMES = {
 }
 _REFUSED_UNTRIED = frozenset({501, 505})
 _UNKNOWN_BELOW_500 = frozenset({408})
+_KEY_ARGUMENT = re.compile(r"idempotency[_-]?key", re.IGNORECASE)
 _WORD = re.compile(r"[^\x00-\x20\x7f]{1,200}\Z")
 
 
@@ -194,7 +195,13 @@ def _codes(response: ApiResponse, schemas: Schemas) -> list[str]:
 
 
 def _idempotency(arguments: Arguments, tier: Tier) -> dict[str, Any]:
-    """A service with a key header honours keys. The caller need not send one: the gateway passes on its own."""
+    """A service with a key header honours keys. The caller need not send one: the gateway passes on its own.
+
+    A service that spends and takes the key as an argument honours it there.
+    """
+    named = next((slot.argument for slot in arguments.slots if _KEY_ARGUMENT.fullmatch(slot.name)), None)
+    if named is not None and not arguments.key_header and tier is Tier.EXTERNAL_SPEND:
+        return {"recovery": "keyed", "forward": "argument", "argument": named}
     if not arguments.key_header or tier is Tier.READ:
         return {}
     keyed = {"recovery": "keyed", "forward": "header"}

@@ -8,9 +8,9 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import yaml
-
+from assent.contract.yaml_document import YamlDocument
 from assent.errors import Fault, FaultsError
+from assent.mcp.strict_json import unique_keys
 
 MOST_CHARACTERS = 64 * 1024 * 1024
 MOST_VALUES = 2_000_000
@@ -29,17 +29,15 @@ def parse_text(text: str, file: str = "") -> Any:
         raise DocumentError(Fault(f"longer than {MOST_CHARACTERS} characters", "Split the document", file=file))
     text = text.removeprefix("\ufeff")
     try:
-        value = _from_json(text) if text.lstrip()[:1] in ("{", "[") else _from_yaml(text)
+        value = _from_json(text) if text.lstrip()[:1] in ("{", "[") else _from_yaml(text, file)
         return _PlainCopier().value(value, ())
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 0
-        raise DocumentError(Fault(f"not valid YAML: {error.problem or error.context}", file=file, line=line)) from None
+    except FaultsError as error:
+        raise DocumentError(error.faults) from None
     except json.JSONDecodeError as error:
         raise DocumentError(Fault(f"not valid JSON: {error.msg}", file=file, line=error.lineno)) from None
     except RecursionError:
         raise DocumentError(Fault(f"nested deeper than {DEEPEST} levels", "Flatten it", file=file)) from None
-    except (yaml.YAMLError, ValueError, OverflowError) as error:
+    except (ValueError, OverflowError) as error:
         raise DocumentError(Fault(str(error).splitlines()[0][:300], file=file)) from None
 
 
@@ -65,53 +63,15 @@ def _from_json(text: str) -> Any:
     def refuse(word: str) -> Any:
         raise ValueError(f"not valid JSON: {word} is not a number")
 
-    return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=refuse)
+    return json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse)
 
 
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {twice[:80]!r} appears twice in one object; keep one")
-    return found
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML with JSON's types only: no dates, no `yes` and `no`, no base-60 numbers."""
-
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 - PyYAML's own shape
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
-                if key.value in seen:
-                    raise yaml.MarkedYAMLError(problem=f"{key.value!r} appears twice", problem_mark=key.start_mark)
-                seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-for _tag, _form, _first in (
-    ("bool", r"(?:true|True|TRUE|false|False|FALSE)\Z", "tTfF"),
-    ("null", r"(?:~|null|Null|NULL|)\Z", ["~", "n", "N", ""]),
-    ("int", r"[-+]?(?:0|[1-9][0-9]*)\Z", "-+0123456789"),
-    ("float", r"[-+]?(?:0|[1-9][0-9]*)(?:\.[0-9]*(?:[eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)\Z", "-+0123456789"),
-    ("merge", r"<<\Z", "<"),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_form), list(_first))
-_Loader.add_constructor("tag:yaml.org,2002:float", lambda loader, node: float(loader.construct_scalar(node)))
-
-
-def _from_yaml(text: str) -> Any:
-    return yaml.load(text, Loader=_Loader)
+def _from_yaml(text: str, file: str) -> Any:
+    return YamlDocument(text, file, merge=True, most_values=MOST_VALUES, most_depth=DEEPEST).value
 
 
 class _PlainCopier:
-    """Copies a parsed value into plain JSON without shared parts, and counts its values.
-
-    YAML aliases can make a small text an enormous or endless value, so values are counted while copying.
-    """
+    """Copies a parsed value without shared parts, within bounds and with numbers that have a canonical form."""
 
     def __init__(self) -> None:
         self.left = MOST_VALUES
@@ -123,22 +83,13 @@ class _PlainCopier:
         if isinstance(given, str):
             return given
         if isinstance(given, dict):
-            return self._object(given, path)
+            self._check_depth(path)
+            return {key: self.value(item, (*path, key)) for key, item in given.items()}
         if isinstance(given, list):
             self._check_depth(path)
             below = (*path, "")
             return [self.value(item, below) for item in given]
         return _scalar(given, path)
-
-    def _object(self, given: dict[Any, Any], path: Sequence[str]) -> dict[str, Any]:
-        self._check_depth(path)
-        made: dict[str, Any] = {}
-        for key, item in given.items():
-            name = key if isinstance(key, str) else _key(key)
-            if name in made:
-                raise ValueError(f"the key {name[:80]!r} appears twice in one object; keep one")
-            made[name] = self.value(item, (*path, name))
-        return made
 
     def _check_depth(self, path: Sequence[str]) -> None:
         if len(path) > DEEPEST:
@@ -154,11 +105,3 @@ def _scalar(given: Any, path: Sequence[str]) -> Any:
     if isinstance(given, float) and math.isfinite(given):
         return given
     raise ValueError(f"{'/'.join(path)}: {str(given)[:40]!r} is not a JSON value")
-
-
-def _key(key: Any) -> str:
-    if key is None or isinstance(key, bool):
-        return json.dumps(key)
-    if isinstance(key, int | float):
-        return str(key)
-    raise ValueError("a key is not text")

@@ -21,7 +21,6 @@ _BY_METHOD = {
     "delete": Tier.DESTRUCTIVE,
 }
 _TIERS = frozenset(tier.value for tier in Tier)
-_SEVERITY = {tier: weight for weight, tier in enumerate(Tier)}
 
 
 class EffectEstimate(Protocol):
@@ -77,7 +76,7 @@ def method_claims(method: str) -> Claims:
 def _refine_tier(method: str, tier: Tier, estimate: EffectEstimate) -> Tier:
     """A more severe tier is accepted if likely, for a GET only if sure; a less severe one only for POST, if sure."""
     inferred = Tier(estimate.tier)
-    if _SEVERITY[inferred] > _SEVERITY[tier]:
+    if inferred > tier:
         return inferred if estimate.confidence >= (SURE if tier is Tier.READ else LIKELY) else tier
     return inferred if method == "post" and estimate.confidence >= SURE else tier
 
@@ -85,4 +84,4 @@ def _refine_tier(method: str, tier: Tier, estimate: EffectEstimate) -> Tier:
 def _raise_risk(tier: Tier, estimate: EffectEstimate) -> Risk | None:
     """The inferred risk if it is likely and above the tier's own."""
     risk = Risk(estimate.risk)
-    return risk if estimate.confidence >= LIKELY and risk.number > DEFAULT_RISK[tier].number else None
+    return risk if estimate.confidence >= LIKELY and risk > DEFAULT_RISK[tier] else None

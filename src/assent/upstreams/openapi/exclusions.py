@@ -36,13 +36,18 @@ def exclusion_of(operation: ApiOperation, arguments: Arguments, tier: Tier, *, m
         return f"it is for administration or internal use: its id has the segment {segment!r}"
     if "x-raw-response" in operation.extensions:
         return _raw_reason(operation, tier)
-    return _response_reason(operation) or _body_reason(arguments, tier)
+    return (
+        _response_reason(operation)
+        or _body_reason(arguments, tier)
+        or (_blank_reason(operation, arguments, tier) if marked else None)
+    )
 
 
 def internal_segment(identifier: str) -> str | None:
     """The segment of an id that marks administration or internal use, or None."""
     for segment in identifier.split("."):
-        if segment == "admin" or segment.startswith("admin_") or "_internal" in segment:
+        words = segment.split("_")
+        if words[0] == "admin" or "cron" in (words[0], words[-1]) or "_internal" in segment:
             return segment
     return None
 
@@ -73,6 +78,14 @@ def _body_reason(arguments: Arguments, tier: Tier) -> str | None:
     if arguments.untyped and tier is not Tier.READ:
         return "it is an untyped mutation: its body has no schema, so a person could not see what they approve"
     return None
+
+
+def _blank_reason(operation: ApiOperation, arguments: Arguments, tier: Tier) -> str | None:
+    """The rule for marked documents: what spends or destroys says what it takes or what it returns."""
+    described = arguments.slots or any(media.schema is not None for one in successes(operation) for media in one.media)
+    if described or tier not in (Tier.DESTRUCTIVE, Tier.EXTERNAL_SPEND):
+        return None
+    return f"it is an untyped mutation: an operation of tier {tier} that describes neither arguments nor a result"
 
 
 def _media_reason(media: str) -> str:

@@ -5,23 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any
-
-from mcp_types.version import LATEST_MODERN_VERSION
+from typing import TYPE_CHECKING, Any
 
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.errors import ContractError
 from assent.infer import classify
+from assent.mcp.protocol import LATEST_MODERN_VERSION
 from assent.mcp.requests import McpRequest
 from assent.ports import NotReached
 from assent.upstreams.compiled_tools import NO_CONTRACT, CompiledTools, UpstreamPolicy
 from assent.upstreams.http.server import Described
-from assent.upstreams.openapi.api import ApiDescription, ApiTool, compile_one, read_api
-from assent.upstreams.openapi.http import SendHttp
-from assent.upstreams.openapi.references import library_of, read_file
-from assent.upstreams.openapi.upstream import OpenApiUpstream
+
+if TYPE_CHECKING:
+    from assent.upstreams.openapi.api import ApiTool
+    from assent.upstreams.openapi.http import SendHttp
+    from assent.upstreams.openapi.upstream import OpenApiUpstream
 
 Fetch = Callable[[str], Awaitable[str]]
 
@@ -40,6 +40,8 @@ class OpenApiLink:
         *,
         fetch: Fetch | None = None,
     ) -> None:
+        from assent.upstreams.openapi.api import ApiDescription
+
         self.name = name
         self.described: Described | None = None
         self.api = ApiDescription({})
@@ -63,9 +65,15 @@ class OpenApiLink:
     async def _read(self) -> str:
         if self._fetch is not None:
             return await self._fetch(self._source)
+        from assent.upstreams.openapi.references import read_file
+
         return await asyncio.to_thread(read_file, Path(self._source))
 
     def _parse(self, text: str) -> None:
+        from assent.upstreams.openapi.api import read_api
+        from assent.upstreams.openapi.references import library_of
+        from assent.upstreams.openapi.upstream import OpenApiUpstream
+
         library = library_of(text, self._source)
         api = read_api(library, infer=classify)
         self._endpoints = {mode: OpenApiUpstream(api, base, send) for mode, (base, send) in self._addresses.items()}
@@ -116,6 +124,8 @@ class OpenApiLink:
 
 
 def _compile(tool: ApiTool, canonical: str, overlay: Mapping[str, Any], policy: UpstreamPolicy) -> Tool:
+    from assent.upstreams.openapi.api import compile_one
+
     return compile_one(
         tool,
         canonical,

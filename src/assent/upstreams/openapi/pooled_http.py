@@ -28,6 +28,6 @@ def send_over(pool: Pool) -> SendHttp:
                 method.encode("ascii"), fields, body, path=path.encode("ascii"), safe=method in _SAFE
             )
         except UpstreamError as fault:
-            raise (OutcomeUnknown if fault.sent else NotReached)(str(fault)) from fault
+            raise (OutcomeUnknown if fault.may_have_run else NotReached)(str(fault)) from fault
 
     return send

@@ -6,12 +6,10 @@ import asyncio
 from contextlib import suppress
 from typing import Any, Protocol
 
-from mcp_types import SERVER_INFO_META_KEY
-from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
-
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.protocol import LATEST_HANDSHAKE_VERSION
 from assent.upstreams.errors import ProtocolViolation, TimedOut
-from assent.upstreams.http.server import CAN_BE_ASKED, Described, described_by
+from assent.upstreams.http.server import CAN_BE_ASKED, Described, described_by, described_by_discovery
 
 PROBE = 5.0
 
@@ -76,9 +74,4 @@ def described_by_probe(probing: Probe) -> Described | None:
     error = probing.exception()
     if isinstance(error, RpcError | ProtocolViolation | TimedOut):
         return None
-    result = probing.result()
-    versions, meta = result.get("supportedVersions"), result.get("_meta")
-    if not isinstance(versions, list) or LATEST_MODERN_VERSION not in versions:
-        return None
-    info = meta.get(SERVER_INFO_META_KEY) if isinstance(meta, dict) else None
-    return described_by(LATEST_MODERN_VERSION, info, result)
+    return described_by_discovery(probing.result())

@@ -9,13 +9,13 @@ from assent.core.principal import Principal
 from assent.mcp.channel import StreamListener
 from assent.mcp.requests import Era, McpRequest
 from assent.ports import NotReached
-from assent.upstreams.base import McpLink, caller_of, suspended_call, with_log_level
+from assent.upstreams.base import McpLink, asks_of, caller_of, suspended_call, with_log_level
 from assent.upstreams.http.server import Described
 from assent.upstreams.resources import ListedResources
 from assent.upstreams.stdio.logs import StdioLogs, lower_log_level
 from assent.upstreams.stdio.questions import StdioQuestions
 from assent.upstreams.stdio.server import StdioUpstream
-from assent.upstreams.suspended_calls import SuspendedCalls, asks_of
+from assent.upstreams.suspended_calls import SuspendedCalls
 from assent.web.asgi import Headers
 
 

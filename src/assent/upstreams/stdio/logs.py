@@ -12,8 +12,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mcp_types import LOG_LEVEL_META_KEY
-
+from assent.mcp.protocol import LOG_LEVEL_META_KEY
 from assent.mcp.requests import Era, McpRequest
 from assent.upstreams.base import caller_of
 

@@ -35,8 +35,21 @@ _TORN = re.compile(
 _ANSWER = frozenset({"id", "jsonrpc", "result", "error"})
 _LAST = re.compile(rb"%b\s*(?:,\s*%b\s*)?\}\s*\Z" % (_ID, _VERSION))
 
+_INHERITED = ("HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER")
+_INHERITED_ON_WINDOWS = (
+    "APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATH", "PATHEXT", "PROCESSOR_ARCHITECTURE", "SYSTEMDRIVE",
+    "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE",
+)  # fmt: skip
+
 OnMessage = Callable[[dict[str, Any]], None]
 OnUnreadable = Callable[[int | str, type[UpstreamError], str], None]
+
+
+def inherited_environment() -> dict[str, str]:
+    """The variables that every server needs and that hold no secrets; the SDK's client passes on the same ones."""
+    names = _INHERITED_ON_WINDOWS if os.name == "nt" else _INHERITED
+    found = {name: os.environ[name] for name in names if name in os.environ}
+    return {name: value for name, value in found.items() if not value.startswith("()")}  # an exported shell function
 
 
 @dataclass(frozen=True, slots=True)

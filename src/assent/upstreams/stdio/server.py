@@ -10,18 +10,15 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
-from mcp_types import (
-    CLIENT_CAPABILITIES_META_KEY,
-    CLIENT_INFO_META_KEY,
+from assent.mcp.channel import StreamListener
+from assent.mcp.envelope import with_envelope
+from assent.mcp.jsonrpc import RpcError, cannot_be_asked, settle
+from assent.mcp.protocol import (
     INTERNAL_ERROR,
-    METHOD_NOT_FOUND,
-    PROTOCOL_VERSION_META_KEY,
+    LATEST_MODERN_VERSION,
+    MODERN_PROTOCOL_VERSIONS,
     UNSUPPORTED_PROTOCOL_VERSION,
 )
-from mcp_types.version import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
-
-from assent.mcp.channel import StreamListener
-from assent.mcp.jsonrpc import RpcError
 from assent.upstreams.errors import (
     ConnectionLost,
     ProtocolViolation,
@@ -226,15 +223,10 @@ class StdioUpstream:
         await self.send(message if params is None else {**message, "params": params})
 
     def enveloped(self, params: dict[str, Any], capabilities: dict[str, Any] | None) -> dict[str, Any]:
-        return self.with_envelope(params, capabilities) if self.is_modern else params
+        return self._with_envelope(params, capabilities) if self.is_modern else params
 
-    def with_envelope(self, params: dict[str, Any], capabilities: dict[str, Any] | None) -> dict[str, Any]:
-        envelope = {
-            PROTOCOL_VERSION_META_KEY: LATEST_MODERN_VERSION,
-            CLIENT_CAPABILITIES_META_KEY: capabilities or {},
-            CLIENT_INFO_META_KEY: self.client_info,
-        }
-        return {**params, "_meta": {**params.get("_meta", {}), **envelope}}
+    def _with_envelope(self, params: dict[str, Any], capabilities: dict[str, Any] | None) -> dict[str, Any]:
+        return with_envelope(params, LATEST_MODERN_VERSION, capabilities, self.client_info)
 
     async def _post(
         self, request_id: str, method: str, params: dict[str, Any], stream_listener: StreamListener | None = None
@@ -260,7 +252,7 @@ class StdioUpstream:
     def _probe(self) -> Probe:
         """The response to `server/discover`, which is sent once to each process."""
         if self._probing is None:
-            self._probing = asyncio.ensure_future(self.exchange("server/discover", self.with_envelope({}, {})))
+            self._probing = asyncio.ensure_future(self.exchange("server/discover", self._with_envelope({}, {})))
         return self._probing
 
     async def _restart(self) -> None:
@@ -327,7 +319,7 @@ class StdioUpstream:
         answer = self._waiting.get(request_id) if isinstance(request_id, str) else None
         if answer is not None and "method" not in message:
             if not answer.done():
-                _settle(answer, message, self.name)
+                settle(answer, message, ProtocolViolation(self.name, "the response is not JSON-RPC", sent=True))
             return
         if message.get("method") == "notifications/progress" and self._pass_progress(message):
             return
@@ -378,11 +370,8 @@ class StdioUpstream:
         answer: dict[str, Any] | None = {"jsonrpc": "2.0", "id": question["id"], "result": {}}
         if question["method"] != "ping":
             answer = await self.on_question(question)
-        if answer is None:
-            error = {"code": METHOD_NOT_FOUND, "message": "the client cannot be asked"}
-            answer = {"jsonrpc": "2.0", "id": question["id"], "error": error}
         with suppress(UpstreamError):
-            await self.send(answer)
+            await self.send(answer or cannot_be_asked(question))
 
     async def _notify_cancelled(self, request_id: str) -> None:
         with suppress(UpstreamError):
@@ -396,13 +385,3 @@ class StdioUpstream:
 
 async def _cannot_be_asked(_: dict[str, Any]) -> None:
     return None
-
-
-def _settle(answer: Answer, message: dict[str, Any], name: str) -> None:
-    error, result = message.get("error"), message.get("result")
-    if isinstance(error, dict) and isinstance(error.get("code"), int):
-        answer.set_exception(RpcError(error["code"], str(error.get("message", "")), error.get("data")))
-    elif isinstance(result, dict):
-        answer.set_result(result)
-    else:
-        answer.set_exception(ProtocolViolation(name, "the response is not JSON-RPC", sent=True))

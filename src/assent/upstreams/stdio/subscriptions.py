@@ -7,14 +7,13 @@ from collections.abc import Hashable
 from contextlib import suppress
 from typing import Any
 
+from assent.mcp.channel import ACKNOWLEDGED, SUBSCRIPTION_ID
 from assent.mcp.jsonrpc import RpcError
 from assent.upstreams.errors import ProtocolViolation, UpstreamError
 from assent.upstreams.http.server import Described
-from assent.upstreams.http.subscriptions import ACKNOWLEDGED, LISTS, Notice, strip_subscription_meta
+from assent.upstreams.http.subscriptions import LISTS, Notice, strip_subscription_meta
 from assent.upstreams.stdio.server import StdioUpstream
 from assent.upstreams.subscription_counts import ResourceInterest
-
-_SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 
 
 class StdioSubscriptions:
@@ -113,7 +112,7 @@ class StdioSubscriptions:
     def _on_message(self, message: dict[str, Any]) -> None:
         if message["method"] == ACKNOWLEDGED:
             meta = (message.get("params") or {}).get("_meta") or {}
-            acknowledged = self._acknowledged.get(str(meta.get(_SUBSCRIPTION_ID)))
+            acknowledged = self._acknowledged.get(str(meta.get(SUBSCRIPTION_ID)))
             if acknowledged is not None and not acknowledged.done():
                 acknowledged.set_result(None)
         elif (notification := strip_subscription_meta(message)) is not None:

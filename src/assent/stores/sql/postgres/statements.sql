@@ -90,6 +90,42 @@ SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
  ORDER BY asked_at DESC, id COLLATE "C"
  LIMIT $6;
 
+-- name: urgent_approvals
+-- The order is that of Approval.urgency. Only ids are sorted: a whole row may be large. The risk is found as text,
+-- because this database reads no JSON that holds the character 0.
+SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
+  FROM approvals
+ WHERE id IN (
+   SELECT id FROM approvals
+    WHERE pending_until IS NOT NULL AND pending_until > $1
+      AND ($2::text IS NULL OR tenant = $2)
+      AND ($3::text IS NULL OR requester = $3)
+    ORDER BY floor(expires_at / 60), CASE substring(convert_from(facts, 'UTF8') from '"risk": ?"([a-z]+)"') WHEN 'forbidden' THEN 0 WHEN 'critical' THEN 1 WHEN 'high' THEN 2
+            WHEN 'medium' THEN 3 WHEN 'low' THEN 4 ELSE 5 END,
+          asked_at, id COLLATE "C"
+    LIMIT $4 OFFSET $5)
+ ORDER BY floor(expires_at / 60), CASE substring(convert_from(facts, 'UTF8') from '"risk": ?"([a-z]+)"') WHEN 'forbidden' THEN 0 WHEN 'critical' THEN 1 WHEN 'high' THEN 2
+            WHEN 'medium' THEN 3 WHEN 'low' THEN 4 ELSE 5 END,
+          asked_at, id COLLATE "C";
+
+-- name: count_pending
+SELECT count(*), min(expires_at)
+  FROM approvals
+ WHERE pending_until IS NOT NULL AND pending_until > $1
+   AND ($2::text IS NULL OR tenant = $2)
+   AND ($3::text IS NULL OR requester = $3);
+
+-- name: decided_approvals
+SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
+  FROM approvals
+ WHERE pending_until IS NULL
+   AND ($1::text IS NULL OR tenant = $1)
+   AND ($2::text IS NULL OR requester = $2)
+ ORDER BY asked_at DESC, id COLLATE "C"
+ LIMIT $3;
+
 -- name: used_approval
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
        asked_at, expires_at, lasts, uses, used, decisions, details, claim

@@ -93,6 +93,41 @@ SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
  ORDER BY +asked_at DESC, id
  LIMIT ?6;
 
+-- name: urgent_approvals
+-- The order is that of Approval.urgency. Only ids are sorted: a whole row may be large.
+SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
+  FROM approvals
+ WHERE id IN (
+   SELECT id FROM approvals
+    WHERE pending_until IS NOT NULL AND pending_until > ?1
+      AND (?2 IS NULL OR tenant = ?2)
+      AND (?3 IS NULL OR requester = ?3)
+    ORDER BY CAST(expires_at / 60 AS INTEGER), CASE json_extract(CAST(facts AS TEXT), '$.risk') WHEN 'forbidden' THEN 0 WHEN 'critical' THEN 1 WHEN 'high' THEN 2
+            WHEN 'medium' THEN 3 WHEN 'low' THEN 4 ELSE 5 END,
+          asked_at, id
+    LIMIT ?4 OFFSET ?5)
+ ORDER BY CAST(expires_at / 60 AS INTEGER), CASE json_extract(CAST(facts AS TEXT), '$.risk') WHEN 'forbidden' THEN 0 WHEN 'critical' THEN 1 WHEN 'high' THEN 2
+            WHEN 'medium' THEN 3 WHEN 'low' THEN 4 ELSE 5 END,
+          asked_at, id;
+
+-- name: count_pending
+SELECT count(*), min(expires_at)
+  FROM approvals
+ WHERE pending_until IS NOT NULL AND pending_until > ?1
+   AND (?2 IS NULL OR tenant = ?2)
+   AND (?3 IS NULL OR requester = ?3);
+
+-- name: decided_approvals
+SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
+       asked_at, expires_at, lasts, uses, used, decisions, details, claim
+  FROM approvals
+ WHERE pending_until IS NULL
+   AND (?1 IS NULL OR tenant = ?1)
+   AND (?2 IS NULL OR requester = ?2)
+ ORDER BY asked_at DESC, id
+ LIMIT ?3;
+
 -- name: used_approval
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
        asked_at, expires_at, lasts, uses, used, decisions, details, claim

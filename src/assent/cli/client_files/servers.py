@@ -1,0 +1,262 @@
+"""Finds the servers in a client's file and puts `assent wrap` before their commands, or takes it away."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path, PurePath
+from typing import Any, Protocol
+
+from assent.cli.client_files.json_file import JsonFile
+from assent.cli.client_files.tree_file import TomlFile, YamlFile
+
+# Where clients keep their servers; `*` is every project.
+TABLES: Sequence[tuple[str, ...]] = (
+    ("mcpServers",),
+    ("servers",),
+    ("mcp", "servers"),
+    ("mcp_servers",),
+    ("context_servers",),
+    ("extensions",),
+    ("projects", "*", "mcpServers"),
+)
+_URLS = ("url", "httpUrl", "serverUrl", "uri")
+_GEMINI_URL = "httpUrl"
+_KEPT_FIELDS = ("name", "type", "enabled", "description", "timeout")
+_STREAMABLE = {"sse": "http"}
+_HEADERS = ("headers", "http_headers", "requestOptions")
+_ENVIRONMENT = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
+_REFERENCE = re.compile(r"\$\{(?!env:)[a-z]+:")
+
+
+class ClientFile(Protocol):
+    """A parsed file whose edits keep comments and order."""
+
+    data: Any
+
+    def replace(self, path: Sequence[Any], value: Any) -> None: ...
+    def prepend(self, path: Sequence[Any], items: Sequence[str]) -> None: ...
+    def drop_first(self, path: Sequence[Any], count: int) -> None: ...
+    def add(self, path: Sequence[Any], key: str, value: Any, after: str | None = None) -> None: ...
+    def put_instead(self, path: Sequence[Any], key: Any, new_key: str, value: Any) -> None: ...
+    def remove(self, path: Sequence[Any], keys: Any) -> None: ...
+    def text(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ServerEntry:
+    """One server: the path of the table with its command or URL, and the names of those keys."""
+
+    name: str
+    table: tuple[Any, ...]
+    path: tuple[Any, ...]
+    fields: Mapping[str, Any]
+    command_key: str = ""
+    url_key: str = ""
+
+    @property
+    def words(self) -> list[str]:
+        """The command with its arguments."""
+        return [str(self.fields[self.command_key]), *map(str, self.fields.get("args") or [])]
+
+    @property
+    def wrapped_at(self) -> int | None:
+        """The number of arguments that belong to `assent wrap`, up to and with `--`; None if it is not wrapped."""
+        words = self.words
+        if PurePath(words[0]).stem != "assent" or words[1:2] != ["wrap"] or "--" not in words:
+            return None
+        return words.index("--")
+
+
+@dataclass(slots=True)
+class Changes:
+    """What an edit did: servers wrapped, moved behind the gateway, and left alone with the reason."""
+
+    wrapped: list[str] = field(default_factory=list)
+    moved: dict[str, dict[str, Any]] = field(default_factory=dict)
+    left: dict[str, str] = field(default_factory=dict)
+
+
+def open_file(text: str, name: str) -> ClientFile:
+    """Parse a client's file by its suffix; raises ValueError if it cannot be read."""
+    suffix = Path(name).suffix.lower()
+    if suffix == ".toml":
+        return TomlFile(text)
+    return YamlFile(text) if suffix in (".yaml", ".yml") else JsonFile(text)
+
+
+def entries_in(data: Any) -> Iterator[ServerEntry]:
+    """Yield every server of a client's file."""
+    for table in _tables(data):
+        holder = _at(data, table)
+        named = holder.items() if isinstance(holder, Mapping) else enumerate(holder)
+        for key, fields in named:
+            name = str(fields.get("name") or key) if isinstance(key, int) else str(key)
+            yield _entry(name, table, (*table, key), fields)
+
+
+def has_servers(data: Any) -> bool:
+    """Whether the file has a table of servers, even an empty one."""
+    return any(True for _ in _tables(data))
+
+
+def wrap_servers(file: ClientFile, assent: str) -> Changes:
+    """Put `assent wrap --` before every command that is not wrapped yet."""
+    changes = Changes()
+    for entry in list(entries_in(file.data)):
+        if entry.url_key or not entry.command_key:
+            continue
+        reason = _unwrappable(entry)
+        if reason:
+            changes.left[entry.name] = reason
+        elif not _mentions_wrap(entry.words):
+            _wrap(file, entry, assent)
+            changes.wrapped.append(entry.name)
+    return changes
+
+
+def unwrap_servers(file: ClientFile) -> list[str]:
+    """Take `assent wrap --` away from every server; return their names."""
+    unwrapped = []
+    for entry in list(entries_in(file.data)):
+        if not entry.command_key or _unwrappable(entry) or (at := entry.wrapped_at) is None:
+            continue
+        if len(entry.words) > at + 1:
+            file.replace((*entry.path, entry.command_key), entry.words[at + 1])
+            file.drop_first((*entry.path, "args"), at + 1)
+            unwrapped.append(entry.name)
+    return unwrapped
+
+
+def move_servers(file: ClientFile, gateway: str) -> Changes:
+    """Replace the servers that have a URL with one entry for the gateway; return them as upstreams."""
+    changes = Changes()
+    by_table: dict[tuple[Any, ...], list[ServerEntry]] = {}
+    for entry in entries_in(file.data):
+        if not entry.url_key or str(entry.fields[entry.url_key]).rstrip("/") == gateway.rstrip("/"):
+            continue
+        try:
+            changes.moved[_upstream_name(entry.name, changes.moved)] = _upstream(entry)
+        except ValueError as error:
+            changes.left[entry.name] = str(error)
+        else:
+            by_table.setdefault(entry.table, []).append(entry)
+    for table, entries in by_table.items():
+        keys = [entry.path[len(table)] for entry in entries]
+        if not _has_gateway(_at(file.data, table)):
+            file.put_instead(table, keys.pop(0), "assent", _gateway_entry(entries[0], gateway, file.data))
+        file.remove(table, keys)
+    return changes
+
+
+def _gateway_entry(entry: ServerEntry, gateway: str, data: Any) -> dict[str, Any]:
+    """The gateway's entry, written as the client writes the server that it replaces."""
+    kept = {key: value for key, value in entry.fields.items() if key in _KEPT_FIELDS}
+    if "type" in kept:
+        kept["type"] = _STREAMABLE.get(str(kept["type"]), kept["type"])
+    if "name" in kept:
+        kept["name"] = "assent"
+    fields = {**kept, _GEMINI_URL if _is_gemini(data) else entry.url_key: gateway}
+    if len(entry.path) == len(entry.table) + 1:
+        return fields
+    return {"enabled": True, str(entry.path[-1]): fields}
+
+
+def _is_gemini(data: Any) -> bool:
+    """Whether some server has `httpUrl`: there `url` is the older SSE transport, which the gateway does not speak."""
+    return any(_GEMINI_URL in entry.fields for entry in entries_in(data))
+
+
+def _has_gateway(holder: Any) -> bool:
+    if isinstance(holder, Mapping):
+        return "assent" in holder
+    return any(isinstance(one, Mapping) and one.get("name") == "assent" for one in holder)
+
+
+def _tables(data: Any) -> Iterator[tuple[Any, ...]]:
+    for pattern in TABLES:
+        places: list[tuple[Any, ...]] = [()]
+        for part in pattern:
+            places = [
+                (*place, key)
+                for place in places
+                for holder in [_at(data, place)]
+                if isinstance(holder, Mapping)
+                for key in (holder if part == "*" else [part] if part in holder else [])
+            ]
+        yield from (place for place in places if _is_table(_at(data, place)))
+
+
+def _is_table(holder: Any) -> bool:
+    """Whether a value lists servers: a mapping of mappings, or a list of them that is not empty."""
+    entries = list(holder.values()) if isinstance(holder, Mapping) else holder
+    is_list = isinstance(entries, list) and (isinstance(holder, Mapping) or bool(entries))
+    return is_list and all(isinstance(entry, Mapping) for entry in entries)
+
+
+def _at(data: Any, path: Sequence[Any]) -> Any:
+    for key in path:
+        data = data[key]
+    return data
+
+
+def _entry(name: str, table: tuple[Any, ...], path: tuple[Any, ...], fields: Mapping[str, Any]) -> ServerEntry:
+    for inner in ("config", "command"):  # Goose nests the settings, older Zed the command.
+        if isinstance(fields.get(inner), Mapping):
+            path, fields = (*path, inner), fields[inner]
+    command = next((key for key in ("command", "cmd", "path") if isinstance(fields.get(key), str)), "")
+    url = "" if command else next((key for key in _URLS if isinstance(fields.get(key), str)), "")
+    return ServerEntry(name, table, path, fields, command, url)
+
+
+def _unwrappable(entry: ServerEntry) -> str:
+    arguments = entry.fields.get("args")
+    return "" if arguments is None or isinstance(arguments, list) else "its `args` are not a list"
+
+
+def _mentions_wrap(words: Sequence[str]) -> bool:
+    """Whether `assent wrap` is in a command, also behind a runner such as `uvx assent wrap`."""
+    return any(PurePath(one).stem == "assent" and two == "wrap" for one, two in pairwise(words))
+
+
+def _wrap(file: ClientFile, entry: ServerEntry, assent: str) -> None:
+    before = ["wrap", "--", entry.words[0]]
+    file.replace((*entry.path, entry.command_key), assent)
+    if isinstance(entry.fields.get("args"), list):
+        file.prepend((*entry.path, "args"), before)
+    elif "args" in entry.fields:
+        file.replace((*entry.path, "args"), before)
+    else:
+        file.add(entry.path, "args", before, after=entry.command_key)
+
+
+def _upstream(entry: ServerEntry) -> dict[str, Any]:
+    """An entry with a URL as an upstream of `assent.yaml`; raises ValueError if only the client can fill it in."""
+    headers: dict[str, str] = {}
+    for key in _HEADERS:
+        table = entry.fields.get(key)
+        table = table.get("headers") if key == "requestOptions" and isinstance(table, Mapping) else table
+        headers |= {str(name): _portable(str(value)) for name, value in (table or {}).items()}
+    for name, variable in (entry.fields.get("env_http_headers") or {}).items():
+        headers[str(name)] = f"${{{variable}}}"
+    if variable := entry.fields.get("bearer_token_env_var"):
+        headers["Authorization"] = f"Bearer ${{{variable}}}"
+    url = _portable(str(entry.fields[entry.url_key]))
+    return {"url": url, **({"headers": headers} if headers else {})}
+
+
+def _portable(text: str) -> str:
+    if _REFERENCE.search(text):
+        raise ValueError("it uses a variable that only the client can fill in")
+    return _ENVIRONMENT.sub(r"${\1}", text)
+
+
+def _upstream_name(name: str, taken: Mapping[str, Any]) -> str:
+    base = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:36] or "server"
+    number, free = 1, base
+    while free in taken:
+        number += 1
+        free = f"{base}-{number}"
+    return free

@@ -1,0 +1,164 @@
+"""The process of `assent demo`: a demo server, the gateway in front of it, and the scripted calls."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import webbrowser
+from contextlib import AsyncExitStack
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assent.cli.init import assent_command
+from assent.cli.serve_process import following
+from assent.cli.shared.options import console_person
+from assent.config.load import load_settings
+from assent.config.model import LOCK
+from assent.console.start import console_in_front, keep_address, sign_in_url
+from assent.contract.yaml_document import write_yaml
+from assent.core.pins import pins_of, pins_text
+from assent.errors import Fault, SettingsError
+from assent.gateway.app import GatewayApp, open_gateway
+from assent.gateway.reload import signature, watched_files
+from assent.gateway.status_pages import StatusPages
+from assent.testing.demo.steps import next_steps
+from assent.testing.demo.story import Story
+from assent.testing.demo.upstream import Office
+from assent.web.asgi import App
+from assent.web.server import bind, make_server
+
+UPSTREAM = "office"
+KEYS = "keys"
+MARK = "# Written by `assent demo`"
+_OURS = ("assent.db", "assent.db-wal", "assent.db-shm", LOCK, "book.jsonl")
+
+
+async def run(folder: Path, port: int, once: bool, opens: bool) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    playing = asyncio.ensure_future(_play(folder, port, once, opens, stop))
+    stopped = asyncio.ensure_future(stop.wait())
+    await asyncio.wait({playing, stopped}, return_when=asyncio.FIRST_COMPLETED)
+    playing.cancel()
+    stopped.cancel()
+    ended = (await asyncio.gather(playing, stopped, return_exceptions=True))[0]
+    if isinstance(ended, Exception):
+        raise ended
+    click.echo("Stopped.", err=True)
+
+
+async def _play(folder: Path, port: int, once: bool, opens: bool, stop: asyncio.Event) -> None:
+    async with AsyncExitStack() as stack:
+        _lock_folder(stack, folder)
+        office = Office(folder / "book.jsonl")
+        upstream = await _serve(stack, office.server.streamable_http_app(), _listener(0))
+        listener = _listener(port)
+        port = listener.getsockname()[1]
+        file = _write(folder, upstream, f"http://127.0.0.1:{port}")
+        gateway_app = await open_gateway(load_settings(file))
+        stack.push_async_callback(gateway_app.stop)
+        await gateway_app.start()
+        await _accept(gateway_app, folder)
+        url = await _serve(stack, gateway_app.app(console_in_front(gateway_app, StatusPages(gateway_app))), listener)
+        await keep_address(gateway_app.store, "127.0.0.1", port)
+        await stack.enter_async_context(
+            following(
+                gateway_app,
+                file,
+                lambda: load_settings(file),
+                "127.0.0.1",
+                port,
+                signature(watched_files(file, gateway_app.settings)),
+            )
+        )
+        click.echo(f"A demo office runs at {upstream}; the gateway in front of it at {url}. Its files: {folder}/")
+        story = Story(url, office, lambda: gateway_app.reload(UPSTREAM), click.echo)
+        await story.tell()
+        click.echo(next_steps(assent_command(), url, folder, story.pending))
+        link = await sign_in_url(gateway_app.store, url.removesuffix("/mcp"), console_person())
+        click.echo(f"\nThe console: the call of step 1 waits in your inbox. This link signs you in once:\n   {link}")
+        if opens and not await asyncio.to_thread(webbrowser.open, link):
+            click.echo("No browser could be started; open the link yourself.", err=True)
+        if not once:
+            click.echo("\nServing until Ctrl-C.")
+            await stop.wait()
+
+
+def _lock_folder(stack: AsyncExitStack, folder: Path) -> None:
+    """Locks the folder and deletes the files of the last demo, but no others."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = os.open(folder, os.O_RDONLY)
+        stack.callback(os.close, held)
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _check_ours(folder)
+        for name in _OURS:
+            (folder / name).unlink(missing_ok=True)
+        shutil.rmtree(folder / KEYS, ignore_errors=True)  # The keys signed a log that no longer exists.
+    except BlockingIOError:
+        fault = Fault(f"a demo already runs in {folder}", "Stop it with Ctrl-C, or choose another --folder")
+        raise SettingsError(fault) from None
+    except OSError as error:
+        raise SettingsError(Fault(f"{folder} cannot be used: {error.strerror}", "Choose another --folder")) from None
+
+
+def _check_ours(folder: Path) -> None:
+    """Refuses a folder that holds files of another program."""
+    file = folder / "assent.yaml"
+    if any(folder.iterdir()) and not (file.exists() and file.read_text("utf-8", "replace").startswith(MARK)):
+        raise SettingsError(Fault(f"{folder} contains files that are not the demo's", "Choose another --folder"))
+
+
+def _listener(port: int) -> socket.socket:
+    """A socket on this port if it is free, otherwise on any free port."""
+    try:
+        return bind("127.0.0.1", port)
+    except OSError:
+        click.echo(f"Port {port} is in use; the demo uses another one.", err=True)
+        return bind("127.0.0.1", 0)
+
+
+async def _serve(stack: AsyncExitStack, app: App, listener: socket.socket) -> str:
+    server = make_server(app, drain=1, lifespan="auto")
+    serving = asyncio.ensure_future(server._serve(sockets=[listener]))
+
+    async def end() -> None:
+        server.should_exit = True
+        await serving
+
+    stack.push_async_callback(end)
+    while not server.started and not serving.done():  # noqa: ASYNC110 - uvicorn has no event for it
+        await asyncio.sleep(0.01)
+    return f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
+
+
+def _write(folder: Path, upstream: str, gateway: str) -> Path:
+    """Writes the configuration of the gateway, and one for a client that wraps the same server."""
+    common: dict[str, Any] = {"store": "sqlite:///assent.db", "mode": "enforce", "contracts": ["contracts.yaml"]}
+    common |= {"secrets": {"directory": KEYS}}
+    served = {
+        "public_url": gateway,
+        "upstreams": {UPSTREAM: {"url": upstream}},
+        "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
+    }
+    wrapped = {"auth": {"stdio": {"kind": "agent", "scopes": ["*"], "name": "desktop"}}}
+    contracts = resources.files("assent.testing.demo").joinpath("contracts.yaml").read_text(encoding="utf-8")
+    for name, settings in (("assent.yaml", common | served), ("client.yaml", common | wrapped)):
+        text = f"{MARK}, afresh each time.\n{write_yaml(settings)}"
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "contracts.yaml").write_text(contracts, encoding="utf-8")
+    return folder / "assent.yaml"
+
+
+async def _accept(gateway_app: GatewayApp, folder: Path) -> None:
+    """Accepts the current definitions, as `assent pin --write` does."""
+    definitions: list[dict[str, Any]] = await gateway_app.links[UPSTREAM].load()
+    (folder / LOCK).write_text(pins_text({UPSTREAM: pins_of(definitions)}), encoding="utf-8")

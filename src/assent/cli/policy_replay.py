@@ -1,0 +1,251 @@
+"""`assent policy replay`: what changed settings would have decided about recorded calls."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import click
+
+from assent.audit.leaf_values import BadEntry
+from assent.audit.signer import AuditLogError
+from assent.cli.shared.log_access import moment, progress_bar
+from assent.cli.shared.options import config_option
+from assent.cli.shared.policies import tools_of
+from assent.cli.shared.ports import deciding_ports
+from assent.config.anchors import log_signer_of
+from assent.config.load import find_settings
+from assent.config.model import Settings
+from assent.config.principals import principal_of
+from assent.core.catalogue import Catalogue
+from assent.core.principal import KINDS, Kind, Principal
+from assent.core.render import visible
+from assent.core.tool import Tool
+from assent.errors import Fault, SettingsError
+from assent.history.replay import ChangedDecision, Replay, as_json
+from assent.history.replay import replay as replay_log
+from assent.history.tool_contracts import RecordedTools
+from assent.ports import Ports, Store
+from assent.stores.inspect import schema_of
+from assent.stores.open import open_store
+
+if TYPE_CHECKING:
+    from assent.policy.engine import PolicyEngine
+
+MOST_GROUPS = 15
+MOST_SHOWN = 100
+"""The most characters of a call's arguments in the text."""
+_WIDTH = 16
+
+
+class LogState(NamedTuple):
+    """Whether the log that was read verifies, and what to say about it."""
+
+    verified: bool
+    detail: str
+    broken: bool = False
+    """Whether something in it is wrong. A log that was never signed is not verified, and not broken."""
+
+
+@click.command()
+@click.option("--since", help="Only calls from this time on: 2026-01-31, or an age: 15m, 2h, 7d.", metavar="T")
+@click.option(
+    "--history",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="The configuration whose log is read, if it is not the one of -c.",
+)
+@click.option("--json", "as_document", is_flag=True, help="Print everything as one JSON object.")
+@config_option
+@click.pass_context
+def replay(ctx: click.Context, since: str | None, history: Path | None, as_document: bool, config: Path | None) -> None:
+    """Decide recorded calls again, under the guards, limits, contracts and policies of another configuration.
+
+    No tool is called and nothing is written. Recorded times are the clock of limits, budgets and time windows. Calls
+    whose arguments were erased or never stored are counted as not replayable. Exit code 1: a decision changed, or the
+    log does not verify.
+
+    Example: assent policy replay -c new.yaml --since 7d
+    """
+    settings = find_settings(config)
+    source = find_settings(history) if history is not None else settings
+    known = tools_of(settings)[0] if settings.policies else None  # Only upstreams know the types of arguments.
+    try:
+        found, state = asyncio.run(_run(settings, source, moment(since) if since else 0, known))
+    except BadEntry as error:
+        click.echo(f"error: an entry of the log cannot be read: {error}. Run `assent audit verify`", err=True)
+        ctx.exit(1)
+    if as_document:
+        head = {"verified": state.verified, "log": state.detail}
+        click.echo(json.dumps({**as_json(found), **head}, indent=2, ensure_ascii=False))
+    else:
+        click.echo(report_text(found, state))
+    ctx.exit(1 if found.changed or state.broken else 0)
+
+
+async def require_history(settings: Settings) -> None:
+    """Raise unless there is a log to read; opening a store that does not exist would create it."""
+    if settings.store.startswith("memory:"):
+        raise click.UsageError("The configured store is in the gateway's memory, so there is no history to read.")
+    if (await schema_of(settings.store))[0] == 0:
+        remedy = "Correct `store:`, or name the configuration of the running gateway"
+        raise SettingsError(Fault("the store does not exist yet, so there is no history", remedy, "store"))
+
+
+def _misfits(ports: Ports) -> Callable[[Tool], bool]:
+    """Whether policies do not fit a tool: the types of its arguments are not known, or the policy is wrong."""
+    policies = cast("PolicyEngine | None", ports.policies)
+    return lambda tool: policies is not None and bool(policies.faults_of([tool]))
+
+
+async def _run(settings: Settings, source: Settings, since: int, known: Catalogue | None) -> tuple[Replay, LogState]:
+    await require_history(source)
+    log = await open_store(source.store)
+    try:
+        state = await log_state(source, log)
+        ports = await deciding_ports(settings.model_copy(update={"store": source.store}))
+        try:
+            tools = RecordedTools(
+                known or ports.catalogue(), settings.prefix_of, lambda name: _has_test(settings, name)
+            )
+            callers = await known_callers(settings, log)
+            with progress_bar(await log.length(), "Replaying") as progress:
+                found = await replay_log(
+                    log, ports, tools, callers.find, unfit=_misfits(ports), since=since, progress=progress
+                )
+            return found, state
+        finally:
+            await ports.store.close()
+    finally:
+        await log.close()
+
+
+async def log_state(settings: Settings, log: Store) -> LogState:
+    """Check the log against its signatures. It is not signed here: reading history writes nothing."""
+    try:
+        signer = log_signer_of(settings, log)
+        if await signer.latest() is None:
+            return LogState(False, "the log was never signed, so nothing proves that it is complete")
+        with progress_bar(await log.length(), "Verifying") as progress:
+            report = await signer.inspect(progress)
+    except AuditLogError as error:
+        return LogState(False, f"the log cannot be verified: {error}", broken=True)
+    if report.ok:
+        return LogState(True, "; ".join(["the log verifies", *report.remarks]))
+    first = report.faults[0]
+    more = f" ({len(report.faults)} faults; `assent audit verify` lists them)"
+    return LogState(False, f"the log does not verify: {first.place}: {first.detail}{more}", broken=True)
+
+
+def _has_test(settings: Settings, upstream: str) -> bool:
+    """Whether a recorded test call could be served; one of an upstream that is not configured could be then."""
+    configured = settings.upstreams.get(upstream)
+    return configured is None or configured.test is not None
+
+
+class KnownCallers:
+    """Callers with the scopes that the configuration or a stored key gives them now."""
+
+    def __init__(self, known: Mapping[tuple[str, str], Principal]) -> None:
+        self.known = known
+        self._found: dict[tuple[Any, ...], tuple[Principal, bool]] = {}
+
+    def find(self, values: Mapping[str, Any], mode: str) -> tuple[Principal, bool]:
+        """The principal of recorded values, and whether its scopes are known; if not, it has all of them."""
+        place = (values["tenant"], values["principal"], values["kind"], mode, *values.get("actors", ()))
+        if place not in self._found:
+            self._found[place] = self._make(values, mode)
+        return self._found[place]
+
+    def _make(self, values: Mapping[str, Any], mode: str) -> tuple[Principal, bool]:
+        given = self.known.get((values["tenant"], values["principal"]))
+        kind: Kind = values["kind"] if values["kind"] in KINDS else "agent"
+        actors = tuple(Principal(str(one), "agent") for one in values.get("actors", ()))
+        scopes = given.scopes if given is not None else frozenset({"*"})
+        roles, groups = (given.roles, given.groups) if given is not None else (frozenset(), frozenset())
+        return (
+            Principal(
+                str(values["principal"]),
+                kind,
+                str(values["tenant"]),
+                scopes,
+                roles,
+                mode="test" if mode == "test" else "live",
+                actors=actors,
+                groups=groups,
+            ),
+            given is not None,
+        )
+
+
+async def known_callers(settings: Settings, log: Store) -> KnownCallers:
+    """The callers of the configuration, and those with a key in the store."""
+    auth = settings.auth
+    found = [record.principal for record in await log.keys()]
+    found += [principal_of(key) for key in auth.api_keys]
+    found += [principal_of(auth.stdio, "local")] if auth.stdio else []
+    found += [principal_of(auth.anonymous, "anonymous")] if auth.anonymous else []
+    return KnownCallers({(one.tenant, one.id): one for one in found})
+
+
+def report_text(found: Replay, state: LogState) -> str:
+    """The replay for people: the counts, what they do not cover, and the changed decisions in groups."""
+    lines = [f"{state.detail[:1].upper()}{state.detail[1:]}."]
+    if found.first is not None and found.last is not None:
+        lines.append(f"Calls from {_time(found.first)} to {_time(found.last)}.")
+    lines.append("")
+    lines += [f"{'examined':<{_WIDTH}}{found.examined}", f"{'changed':<{_WIDTH}}{len(found.changed)}"]
+    lines.append(f"{'not_replayable':<{_WIDTH}}{found.not_replayable}")
+    lines += [f"{'':<{_WIDTH}}{number}: {reason}" for reason, number in found.gaps.most_common()]
+    lines += _coverage(found)
+    return "\n".join([*lines, *_groups(found)])
+
+
+def _coverage(found: Replay) -> list[str]:
+    lines = []
+    if found.without_contract:
+        tools, calls = len(found.without_contract), sum(found.without_contract.values())
+        lines.append(f"{calls} calls of {tools} tools without a written contract: judged by the log's tier and risk.")
+    if found.scopes_unknown:
+        callers, calls = len(found.scopes_unknown), sum(found.scopes_unknown.values())
+        lines.append(f"{calls} calls of {callers} callers without recorded scopes and groups: these were not checked.")
+    if found.step_ups:
+        lines.append(f"{found.step_ups} calls need a step-up: whether the caller had authenticated is not recorded.")
+    return ["", *lines] if lines else []
+
+
+def _groups(found: Replay) -> list[str]:
+    """The changed decisions by tool, decisions and rule, the most frequent first."""
+    groups: dict[tuple[str, str, str, str], list[int]] = {}
+    for place, one in enumerate(found.changed):
+        key = (one.call.facts["tool"], str(one.call.decision), str(one.now), one.rule or one.detail)
+        groups.setdefault(key, []).append(place)
+    lines: list[str] = []
+    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+    for (tool, before, after, _), places in ordered[:MOST_GROUPS]:
+        first, last = found.changed[places[0]], found.changed[places[-1]]
+        rule = f"{first.rule}: " if first.rule else ""
+        lines += ["", f"{len(places):>6}  {tool}: {before} → {after}"]
+        lines += [f"        {visible(rule + first.detail)}"] if rule or first.detail else []
+        lines.append(f"        first: {_called(first)}")
+        if last is not first:
+            lines.append(f"        last:  {_called(last)}")
+    if len(ordered) > MOST_GROUPS:
+        lines += ["", f"… and {len(ordered) - MOST_GROUPS} more groups; --json lists every decision"]
+    return lines
+
+
+def _called(one: ChangedDecision) -> str:
+    """A call on one line: its entry, its time, its caller and its arguments."""
+    values = one.call.values
+    arguments = json.dumps(values["arguments"], ensure_ascii=False)
+    shown = arguments if len(arguments) <= MOST_SHOWN else arguments[: MOST_SHOWN - 1] + "…"
+    return visible(f"entry {one.call.index}, {_time(one.call.at)}, by {values['principal']}: {shown}")
+
+
+def _time(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")

@@ -1,0 +1,66 @@
+"""`assent policy suggest`: guards and scopes that recorded calls have always kept to."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from assent.audit.leaf_values import BadEntry
+from assent.cli.policy_replay import known_callers, log_state, require_history
+from assent.cli.shared.log_access import moment, progress_bar
+from assent.cli.shared.options import config_option
+from assent.cli.shared.ports import deciding_ports
+from assent.config.load import find_settings
+from assent.config.model import Settings
+from assent.history.recorded_call import recorded_calls
+from assent.history.suggest import suggest_guards, suggest_scopes, suggestions_text
+from assent.history.usage import Usage
+
+
+@click.command()
+@click.option("--since", help="Only calls from this time on: 2026-01-31, or an age: 15m, 2h, 7d.", metavar="T")
+@click.option(
+    "--min-calls",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    help="Suggest nothing about an argument that was seen in fewer calls.",
+)
+@config_option
+def suggest(since: str | None, min_calls: int, config: Path | None) -> None:
+    """Suggest guards that recorded calls have always kept to, and scopes that no call needed.
+
+    It looks at the domains, folders and amounts in the arguments of calls that ran or that a person was asked about.
+    Observe mode is a good time to collect them. Nothing is written: copy what you want into your configuration.
+
+    Example: assent policy suggest --since 30d > suggested.yaml
+    """
+    settings = find_settings(config)
+    try:
+        click.echo(asyncio.run(_run(settings, moment(since) if since else 0, min_calls)))
+    except BadEntry as error:
+        click.echo(f"error: an entry of the log cannot be read: {error}. Run `assent audit verify`", err=True)
+        raise click.exceptions.Exit(1) from None
+
+
+async def _run(settings: Settings, since: int, least_calls: int) -> str:
+    await require_history(settings)
+    ports = await deciding_ports(settings)
+    log = ports.store
+    try:
+        state = await log_state(settings, log)
+        contracts = {name: tool.contract for name, tool in ports.catalogue().tools.items()}
+        usage = Usage()
+        with progress_bar(await log.length(), "Reading") as progress:
+            async for recorded in recorded_calls(log, since):
+                if isinstance(recorded, int):
+                    progress(recorded + 1)
+                else:
+                    usage.add(recorded)
+        callers = (await known_callers(settings, log)).known.values()
+        scopes = suggest_scopes(usage, callers, contracts)
+        return suggestions_text(usage, suggest_guards(usage, contracts, least_calls), scopes, state.detail)
+    finally:
+        await log.close()

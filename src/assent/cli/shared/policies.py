@@ -1,0 +1,69 @@
+"""The policies of a configuration together with the tools that they are about, for commands."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from assent.cli.shared.ports import contract_catalogue
+from assent.config.load import find_settings, load_settings
+from assent.config.model import Settings
+from assent.config.policies import load_engine, policy_faults
+from assent.core.catalogue import Catalogue
+from assent.core.render import visible
+from assent.errors import Fault, SettingsError
+from assent.gateway.catalogue_preview import preview_catalogue
+from assent.policy.engine import PolicyEngine
+
+
+class LoadedPolicies(NamedTuple):
+    """Policies that fit the tools of a configuration."""
+
+    settings: Settings
+    engine: PolicyEngine
+    catalogue: Catalogue
+    troubles: Mapping[str, str]
+    """The upstreams that did not answer, so that their tools are known from contracts only."""
+
+
+def load_policies_of(config: Path | None) -> LoadedPolicies:
+    """The policies of a configuration; raises if it has none, or if they do not fit its tools."""
+    settings = find_settings(config)
+    if not settings.policies:
+        remedy = "Write `policies: [policies/*.cedar]` into the configuration"
+        raise SettingsError(Fault("the configuration names no policies", remedy, "policies"))
+    return _fitted(settings, settings.policies)
+
+
+def load_side(target: str, config: Path | None) -> LoadedPolicies:
+    """One side of a comparison: a configuration, or policy files beside the tools of a configuration."""
+    if target.endswith((".yaml", ".yml", ".json")):
+        settings = load_settings(Path(target))
+        return _fitted(settings, settings.policies)
+    return _fitted(find_settings(config), (target,))
+
+
+def _fitted(settings: Settings, patterns: tuple[str, ...]) -> LoadedPolicies:
+    engine = load_engine(patterns)
+    catalogue, troubles = tools_of(settings)
+    if faults := policy_faults(engine, catalogue, settings.upstreams, complete=not troubles):
+        raise SettingsError(faults)
+    return LoadedPolicies(settings, engine, catalogue, troubles)
+
+
+def tools_of(settings: Settings) -> tuple[Catalogue, Mapping[str, str]]:
+    """The tools that the upstreams list; those of upstreams that do not answer come from contracts."""
+    if not settings.upstreams:
+        return contract_catalogue(settings), {}
+    loader = asyncio.run(preview_catalogue(settings))
+    for name, trouble in loader.troubles.items():
+        click.echo(f"upstream {name}: {visible(trouble)}; its tools are taken from contracts", err=True)
+    if not loader.troubles:
+        return loader.catalogue, {}
+    written = contract_catalogue(settings)
+    tools = {**written.tools, **loader.catalogue.tools}
+    return Catalogue(tools, loader.catalogue.withheld), dict(loader.troubles)

@@ -1,0 +1,108 @@
+"""Connections: a person lends the gateway their account at an upstream, sees what it may do, and takes it back."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from starlette.responses import Response
+
+from assent.console.address import address_of
+from assent.console.page import EVERYONE, Page, PageError, PageRequest
+from assent.core.document import Document
+from assent.gateway.api.connections import connection_owner, disconnect, keep_key, list_connections, upstream_of
+from assent.gateway.api.inputs import form_body
+from assent.gateway.api.routes import ApiRequest
+from assent.upstreams.oauth.client_metadata import CALLBACK_PATH
+from assent.upstreams.oauth.owner import PersonOwner
+
+LASTS = 600.0
+_KIND = "upstream_sign_in"
+
+
+async def show_connections(page: PageRequest) -> Response:
+    found = await page.api(list_connections)
+    wanted = page.query.get("upstream", "")[:40]
+    return page.render("connections.html", connections=found["connections"], wanted=wanted)
+
+
+async def begin_connection(page: PageRequest) -> Response:
+    """Lead the person's browser to the upstream's authorization server."""
+    from assent.upstreams.oauth.errors import OAuthProblem
+    from assent.upstreams.oauth.login import begin_sign_in
+
+    asked = _asked(page)
+    name = upstream_of(asked)
+    owner, settings = connection_owner(asked, name), asked.state.settings.upstreams[name]
+    if settings.auth != "oauth" or settings.url is None:
+        raise PageError(400, "This upstream does not use OAuth.", "Enter your API key instead.")
+    address, public = address_of(page), page.context.public_url().rstrip("/")
+    try:
+        started = await begin_sign_in(
+            settings.url,
+            address + CALLBACK_PATH,
+            client_id=settings.oauth.client_id,
+            client_secret=settings.oauth.client_secret,
+            scopes=settings.oauth.scopes,
+            metadata_url=f"{public}/.well-known/oauth-client",
+        )
+    except OAuthProblem as problem:
+        raise PageError(502, f"{name} cannot be connected.", f"{problem.detail}. Ask the operator.") from None
+    assert page.session is not None
+    body = {"sign_in": started.as_json(), "upstream": name, "owner": list(owner), "session": page.session.id}
+    sealed = asked.state.vault.seal(body, started.state)
+    ports = page.context.ports()
+    draft = Document(_KIND, started.state, sealed, owner.tenant, expires_at=ports.now() + LASTS)
+    await ports.store.put_document(draft, ports.now(), expected=0)
+    return page.render("connection_continue.html", url=started.url, host=urlsplit(started.url).netloc, name=name)
+
+
+async def finish_connection(page: PageRequest) -> Response:
+    """The authorization server's answer. Only the session that began can bring it, and only once."""
+    from assent.upstreams.oauth.errors import OAuthProblem
+    from assent.upstreams.oauth.grants import SignIn
+    from assent.upstreams.oauth.login import finish_sign_in
+
+    asked, state = _asked(page), page.query.get("state", "")[:200]
+    ports = page.context.ports()
+    kept = await ports.store.delete_document(_KIND, state, ports.now()) if state else None
+    body = asked.state.vault.unseal(kept.body, state) if kept is not None else None
+    if body is None or page.session is None or body["session"] != page.session.id:
+        detail = "It took more than ten minutes, was finished already, or began in another browser. Connect again."
+        raise PageError(403, "This connection cannot be finished.", detail)
+    name, owner = body["upstream"], PersonOwner(*body["owner"])
+    try:
+        started, answer = SignIn.from_json(body["sign_in"]), dict(page.query)
+        await finish_sign_in(started, answer, asked.state.vault, name, owner, page.principal, ports.now)
+    except OAuthProblem as problem:
+        raise PageError(403, f"{name} is not connected.", f"{problem.detail}. Connect again.") from None
+    asked.state.forget_credential(name, owner)
+    await asked.state.tool_loader.refresh(name)
+    return page.redirect("/console/connections", f"{name} is connected.")
+
+
+async def end_connection(page: PageRequest) -> Response:
+    name = page.path["upstream"]
+    await page.api(disconnect, names={"upstream": name})
+    return page.redirect("/console/connections", f"{name} is disconnected.")
+
+
+async def enter_key(page: PageRequest) -> Response:
+    name = page.path["upstream"]
+    body = form_body(keep_key, {"key": page.field("key").strip()})
+    await page.api(keep_key, names={"upstream": name}, body=body)
+    return page.redirect("/console/connections", f"{name} is connected.")
+
+
+def _asked(page: PageRequest) -> ApiRequest:
+    """The page's request as `/api` sees it, so that both decide alike who may do what."""
+    context = page.context
+    return ApiRequest(page.principal, context.ports(), dict(page.path), {}, {}, "console", context.gateway)
+
+
+PAGES = (
+    Page("GET", "/connections", show_connections, EVERYONE, "Connections"),
+    Page("GET", "/connections/callback", finish_connection, EVERYONE),
+    Page("POST", "/connections/{upstream}/connect", begin_connection, EVERYONE),
+    Page("POST", "/connections/{upstream}/disconnect", end_connection, EVERYONE),
+    Page("POST", "/connections/{upstream}/key", enter_key, EVERYONE),
+)

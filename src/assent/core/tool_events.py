@@ -1,0 +1,58 @@
+"""Audit events that a tool's function records while it runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from assent.contract.digest import canonical
+
+MOST_EVENTS = 100_000
+"""The maximum number of events of one call."""
+_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEvent:
+    """One event of a running call: a public name, and values that can be erased."""
+
+    name: str
+    values: bytes
+
+
+_collected: ContextVar[list[ToolEvent] | None] = ContextVar("assent_tool_events", default=None)
+
+
+def record_event(name: str, /, **values: Any) -> None:
+    """Record an event of the running call. It is written to the audit log together with the call's outcome.
+
+    The name is public, so it must not identify a person. Values are JSON; they can be erased later.
+    """
+    events = _collected.get()
+    if events is None:
+        raise RuntimeError("record_event needs a governed call that runs; a dry run has no events, so return before it")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name[:40]!r} is not an event name: use up to 200 letters, digits and . _ : / -")
+    if len(events) >= MOST_EVENTS:
+        raise RuntimeError(f"a call can record at most {MOST_EVENTS} events")
+    events.append(ToolEvent(name, canonical(values)))
+
+
+@contextmanager
+def collecting_events() -> Iterator[Sequence[ToolEvent]]:
+    """Collect the events that are recorded in this block, in order."""
+    events: list[ToolEvent] = []
+    token = _collected.set(events)
+    try:
+        yield events
+    finally:
+        _collected.reset(token)
+
+
+def recorded_events() -> Sequence[ToolEvent]:
+    """The events of the running call so far."""
+    return tuple(_collected.get() or ())

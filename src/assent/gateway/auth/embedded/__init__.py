@@ -1,0 +1,1 @@
+"""The embedded authorization server: people of the console give agents access to this gateway."""

@@ -1,0 +1,39 @@
+"""Finds the principal of an access token of the embedded authorization server."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from assent.core.principal import Principal
+from assent.gateway.auth.embedded.records import ACCESS_PREFIX, GrantStore, digest
+
+FRESH = 0.5
+"""Seconds for which a token is cached: a revocation takes effect within this time."""
+_MOST_CACHED = 10_000
+_MOST_TOKEN = 256
+
+
+class EmbeddedTokens:
+    """Looks up access tokens in the store; valid ones are cached for a moment."""
+
+    def __init__(self, grants: GrantStore, now: Callable[[], float]) -> None:
+        self._grants, self._now = grants, now
+        self._known: OrderedDict[str, tuple[float, Principal]] = OrderedDict()
+
+    async def find(self, token: str) -> Principal | None:
+        if not token.startswith(ACCESS_PREFIX) or len(token) > _MOST_TOKEN:
+            return None
+        key, now = digest(token), self._now()
+        known = self._known.get(key)
+        if known is not None and now < known[0]:
+            return known[1]
+        grant = await self._grants.grant_of_access(token)
+        if grant is None:
+            self._known.pop(key, None)
+            return None
+        principal = grant.principal()
+        self._known[key] = now + FRESH, principal
+        while len(self._known) > _MOST_CACHED:
+            self._known.popitem(last=False)
+        return principal

@@ -1,0 +1,133 @@
+"""Accounts of people who sign in without an identity provider, and the one-time links with which they enrol."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import orjson
+
+from assent.core.audit import Entry, principal_values
+from assent.core.document import Document
+from assent.core.principal import Principal
+from assent.gateway.people.totp import new_secret
+from assent.ports import Ports
+
+KIND = "console_account"
+LINKS = "console_enrolment"
+LINK_LASTS = 86400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A person's account. Its name is unique in the gateway."""
+
+    name: str
+    tenant: str
+    roles: tuple[str, ...]
+    created_at: float
+    created_by: str
+    password: str | None = None
+    totp: str | None = None
+    totp_last: int = -1
+    """The step of the last code that was used; a code works once."""
+    disabled: bool = False
+    version: int = 0
+
+    def principal(self, now: float) -> Principal:
+        """The person, who has just authenticated."""
+        return Principal(self.name, "human", self.tenant, roles=frozenset(self.roles), auth_time=now)
+
+    @property
+    def state(self) -> str:
+        return "disabled" if self.disabled else "active"
+
+
+@dataclass(frozen=True, slots=True)
+class Enrolment:
+    """A link that has not been used yet."""
+
+    account: str
+    totp: str
+    tenant: str
+
+    @property
+    def owner(self) -> Principal:
+        """The person, as their passkeys know them."""
+        return Principal(self.account, "human", self.tenant)
+
+
+def is_name(text: str) -> bool:
+    return re.fullmatch(r"[a-z0-9][a-z0-9._@-]{0,63}", text) is not None
+
+
+async def find_account(ports: Ports, name: str) -> Account | None:
+    kept = await ports.store.document(KIND, name, ports.now()) if is_name(name) else None
+    return None if kept is None else _account_of(kept)
+
+
+async def accounts_of(ports: Ports, tenant: str | None, after: str = "", limit: int = 100) -> list[Account]:
+    """Accounts by name; of one tenant, where given."""
+    kept = await ports.store.documents(KIND, ports.now(), tenant=tenant, after=after, limit=limit)
+    return [_account_of(one) for one in kept]
+
+
+async def keep_account(ports: Ports, account: Account, action: str, by: Principal) -> Account | None:
+    """Keep a new or changed account and write it down; None if somebody changed it meanwhile, or it exists."""
+    body = asdict(account)
+    for own in ("name", "tenant", "version"):
+        del body[own]
+    values = {**principal_values(by), "account": account.name, "roles": list(account.roles)}
+    entry = Entry("operator", ports.now(), {"action": action}, values)
+    draft = Document(KIND, account.name, orjson.dumps(body), account.tenant)
+    kept = await ports.store.put_document(draft, ports.now(), expected=account.version, entry=entry)
+    return None if kept is None else replace(account, version=kept.version)
+
+
+async def use_code(ports: Ports, account: Account, counter: int) -> bool:
+    """Use up a one-time code; False if another sign-in used it first."""
+    kept = await ports.store.document(KIND, account.name, ports.now())
+    if kept is None or kept.version != account.version:
+        return False
+    body = orjson.dumps({**orjson.loads(kept.body), "totp_last": counter})
+    draft = kept._replace(body=body)
+    return await ports.store.put_document(draft, ports.now(), expected=account.version) is not None
+
+
+async def make_enrolment(ports: Ports, account: Account) -> str:
+    """The token of a link with which the person sets up their ways to sign in, once, within a day."""
+    token, now = secrets.token_urlsafe(32), ports.now()
+    body: dict[str, Any] = {"account": account.name, "totp": new_secret()}
+    document = Document(LINKS, _digest(token), orjson.dumps(body), account.tenant, expires_at=now + LINK_LASTS)
+    await ports.store.put_document(document, now)
+    return token
+
+
+async def find_enrolment(ports: Ports, token: str) -> Enrolment | None:
+    kept = await ports.store.document(LINKS, _digest(token), ports.now()) if 0 < len(token) <= 128 else None
+    return None if kept is None else Enrolment(tenant=kept.tenant, **orjson.loads(kept.body))
+
+
+async def use_enrolment(ports: Ports, token: str) -> bool:
+    """Use the link up; False if somebody was faster."""
+    return await ports.store.delete_document(LINKS, _digest(token), ports.now()) is not None
+
+
+async def withdraw_enrolments(ports: Ports, account: Account) -> None:
+    """Make every unused link of an account worthless."""
+    for one in await ports.store.documents(LINKS, ports.now(), tenant=account.tenant, limit=10_000):
+        if orjson.loads(one.body)["account"] == account.name:
+            await ports.store.delete_document(LINKS, one.id, ports.now())
+
+
+def _account_of(kept: Document) -> Account:
+    body = orjson.loads(kept.body)
+    body["roles"] = tuple(body["roles"])
+    return Account(kept.id, kept.tenant, version=kept.version, **body)
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

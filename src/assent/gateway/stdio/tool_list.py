@@ -1,0 +1,58 @@
+"""The list of tools of a wrapped server, and the server's texts without tools that do not exist for the client."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from assent.core.principal import Principal
+from assent.core.tool_mentions import without_texts
+from assent.gateway.passthrough.absent_tools import CLEANED
+from assent.gateway.tool_service import ToolService
+from assent.mcp.jsonrpc import RpcError
+from assent.upstreams.errors import UpstreamError
+
+logger = logging.getLogger(__name__)
+
+LISTS_WITHIN = 10.0
+"""How long the server's texts wait for its list of tools; without the list they are left out."""
+
+
+class ToolList:
+    """Loads the tools when they are first needed, and again when the server changes them."""
+
+    def __init__(
+        self, server: str, governed: ToolService, principal: Principal, reload: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._server, self._governed, self._principal, self._reload = server, governed, principal, reload
+        self._loaded, self._turn = False, asyncio.Lock()
+
+    async def load(self) -> None:
+        async with self._turn:
+            if not self._loaded:
+                await self._reload()
+                self._loaded = True
+
+    async def refresh(self) -> None:
+        """Load the tools again, if they were loaded before."""
+        async with self._turn:
+            if self._loaded:
+                await self._reload()
+
+    async def clean(self, method: str, answer: dict[str, Any]) -> dict[str, Any]:
+        """An answer without mentions of tools that do not exist for the client; without the list, without texts."""
+        if method not in CLEANED or "result" not in answer:
+            return answer
+        try:
+            async with asyncio.timeout(LISTS_WITHIN):
+                await self.load()
+            return {**answer, "result": self._governed.absent(self._principal).clean(answer["result"])}
+        except (UpstreamError, RpcError, TimeoutError) as error:
+            reason = str(error) or f"no list of tools in {LISTS_WITHIN:.0f} seconds"
+            logger.warning(
+                "%s: the descriptions in the answer to %s are left out, because the list of tools that they may"
+                " mention is not known: %s", self._server, method, reason,
+            )  # fmt: skip
+            return {**answer, "result": without_texts(answer["result"])}

@@ -1,0 +1,117 @@
+"""What the integrations of both frameworks share: the registry, the list per caller, and the path of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar, cast
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp_types.version import LATEST_MODERN_VERSION
+
+from assent.core.call import Call
+from assent.core.catalogue import Catalogue
+from assent.core.outcome import INPUT_REQUIRED, Answer, Pause, Refusal
+from assent.core.principal import Principal
+from assent.core.tool import Tool
+from assent.core.tool_mentions import Mentions, absent_mentions
+from assent.library.calls import answered_result, govern_in_band, protocol_error, read_retry, refused_result, request_of
+from assent.library.registry import Compile, FunctionT, ToolRegistry
+from assent.mcp.confirmation import ConfirmationCodec
+from assent.pipeline.authenticate import authenticate
+from assent.pipeline.discover import visible_tools
+from assent.ports import Ports, Upstream
+
+IDENTIFIER = "dev.assent/contracts"
+SdkContext = ServerRequestContext[Any, Any]
+FindPrincipal = Callable[[SdkContext | None], Awaitable[Principal]]
+ServerT = TypeVar("ServerT")
+
+
+class ServerIntegration(Generic[ServerT, FunctionT]):
+    """One governed server. A subclass connects it to its framework."""
+
+    def __init__(
+        self,
+        ports: Ports,
+        find_principal: FindPrincipal,
+        codec: ConfirmationCodec,
+        compile_tools: Compile,
+        stamp: Callable[[FunctionT, Tool], None],
+    ) -> None:
+        self._ports, self._find_principal, self._codec = ports, find_principal, codec
+        self._server: ServerT | None = None
+        self._adopted: ToolRegistry[FunctionT] = ToolRegistry(compile_tools, stamp)
+
+    def catalogue(self) -> Catalogue:
+        return self._adopted.catalogue
+
+    def _bind(self, server: ServerT, name: str, functions: Callable[[], Sequence[FunctionT]]) -> bool:
+        """Derive every definition from its contract; False if the server was bound before and only its tools are
+        new.
+        """
+        if self._server is server:
+            self._adopted.adopt()
+            return False
+        if self._server is not None:
+            raise ValueError("One Assent governs one server; make another Assent for this one.")
+        self._adopted.bind(name, functions)
+        self._server = server
+        return True
+
+    async def _visible_to(self, ctx: SdkContext) -> tuple[set[str], Mentions]:
+        """The names that `tools/list` shows the caller, and the tools that the caller must not read about."""
+        self._adopted.adopt_new()
+        try:
+            principal = await self._find_principal(ctx)
+        except Refusal as refusal:
+            raise protocol_error(refusal) from None
+        catalogue, observing = self.catalogue(), self._ports.mode == "observe"
+        names = {tool.name for tool in visible_tools(catalogue, principal, self._ports.policies, observing=observing)}
+        return names, absent_mentions(catalogue, principal)
+
+    async def _govern(
+        self,
+        params: types.CallToolRequestParams,
+        ctx: SdkContext | None,
+        meta: Mapping[str, Any] | None,
+        upstream: Upstream,
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Authenticate the caller, run one call through the pipeline, and return its outcome as an SDK result."""
+        ports, name = self._ports._replace(upstream=upstream), params.name
+        try:
+            principal = await authenticate(self._find_principal(ctx), name, ports)
+        except Refusal as refusal:
+            return refused_result(refusal, name, self.catalogue())
+        retry = read_retry(params, principal, self._codec)
+        request = request_of(params, principal, retry, ctx, meta)
+        outcome = await govern_in_band(request, ports, ctx)
+        if isinstance(outcome, Refusal):
+            return refused_result(outcome, name, self.catalogue())
+        if isinstance(outcome, Answer) and outcome.result.get("resultType") != INPUT_REQUIRED:
+            return answered_result(outcome, name, self.catalogue())
+        if isinstance(outcome, Pause):
+            version = ctx.protocol_version if ctx is not None else LATEST_MODERN_VERSION
+            question = self._codec.ask(outcome.approval, version, principal, name, retry.beside)
+        else:
+            question = self._codec.pass_question(outcome, request.arguments, principal, name, retry.beside)
+        return types.InputRequiredResult.model_validate(question)
+
+
+def forward_key(params: types.CallToolRequestParams, call: Call, key: str | None) -> None:
+    """Give the function the key that its contract wants as an argument."""
+    idempotency = call.tool.contract.idempotency
+    if key is not None and idempotency.forward == "argument" and idempotency.argument:
+        params.arguments = {**call.arguments, idempotency.argument: key}
+
+
+def put_definition(tool: Any, compiled: Tool) -> None:
+    """Put the contract's derived fields on a framework's tool; both frameworks name them alike."""
+    said = compiled.definition
+    tool.title = said.get("title")
+    tool.description = said.get("description", tool.description)
+    tool.annotations = types.ToolAnnotations.model_validate(said["annotations"])
+    tool.meta = cast("dict[str, Any] | None", said.get("_meta"))
+    tool.parameters = cast("dict[str, Any]", said["inputSchema"])
+    if tool.output_schema is not None:
+        tool.__dict__["output_schema"] = said.get("outputSchema")

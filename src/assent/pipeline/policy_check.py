@@ -1,0 +1,50 @@
+"""The policies' part of the stages `authorize` and `guard`.
+
+What follows from principal and tool alone is decided in `authorize`, before arguments are read. What reads arguments or
+the time is decided in `guard`. Policies that ask for an approval are noted for `confirm`.
+"""
+
+from __future__ import annotations
+
+from assent.core.call import Call
+from assent.core.outcome import Refusal
+from assent.core.policy_verdict import NO_POLICY, PolicyVerdict
+from assent.core.principal import Principal
+from assent.core.tool import Tool
+from assent.pipeline.trace import CallTrace
+from assent.ports import Policies
+
+
+def check_tool_policies(principal: Principal, tool: Tool, policies: Policies, trace: CallTrace) -> None:
+    """Refuse a tool that policies forbid to this principal, whatever the arguments."""
+    _apply("authorize", policies.judge_tool(principal, tool), trace)
+
+
+def check_call_policies(call: Call, policies: Policies, now: float, trace: CallTrace) -> None:
+    """Refuse a call that policies forbid."""
+    _apply("guard", policies.judge_call(call, now), trace)
+
+
+def forbids_tool(principal: Principal, tool: Tool, policies: Policies | None) -> bool:
+    """Whether policies forbid a tool to a principal, so that it is not listed: the same decision as for a call."""
+    return policies is not None and bool(policies.judge_tool(principal, tool).denied)
+
+
+def policy_refusal(verdict: PolicyVerdict) -> Refusal:
+    """The refusal that names the first policy and its reason, and all that deny."""
+    first, ids = verdict.denied[0], list(dict.fromkeys(one.id for one in verdict.denied))
+    detail = f"The policy {first.id} forbids this call" + (f": {first.reason.rstrip('.')}." if first.reason else ".")
+    return Refusal("guard.policy_denied", detail, policy=first.id, policies=ids)
+
+
+def _apply(stage: str, verdict: PolicyVerdict, trace: CallTrace) -> None:
+    if verdict is NO_POLICY:
+        return
+    trace.policies += [one.id for one in (*verdict.denied, *verdict.approvals)]
+    if verdict.denied:
+        trace.refuse_or_note(stage, policy_refusal(verdict))
+    elif verdict.approvals:
+        trace.passed(stage, "policies ask for an approval: %s", ", ".join(map(str, verdict.approvals)))
+    elif verdict.examined:
+        trace.passed(stage, "policies allow it (%d examined)", verdict.examined)
+    trace.approvals += verdict.approvals

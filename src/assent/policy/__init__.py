@@ -1,0 +1,1 @@
+"""Cedar policies: loading, the generated schema, and decisions."""

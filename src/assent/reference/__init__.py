@@ -1,0 +1,1 @@
+"""Generates the reference pages of the documentation: `python -m assent.reference docs/reference`."""

@@ -1,0 +1,30 @@
+"""The interface through which an HTTP upstream gets a credential with each request."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from assent.upstreams.oauth.owner import CredentialOwner
+
+_SCOPE = re.compile(rb'scope="([^"]{0,1000})"')
+
+
+class Credentials(Protocol):
+    """Header lines with the credential of an owner."""
+
+    async def header(self, owner: CredentialOwner) -> bytes:
+        """The header line. Raises NotConnected if the owner has no credential."""
+        ...
+
+    async def renew(self, owner: CredentialOwner, rejected: bytes) -> bytes:
+        """Another header line than the one that was rejected, or NotConnected."""
+        ...
+
+
+def insufficient_scope(challenge: bytes | None) -> str | None:
+    """The scopes that a 403 answer asks for, or None if it is about something else."""
+    if challenge is None or b"insufficient_scope" not in challenge:
+        return None
+    found = _SCOPE.search(challenge)
+    return found[1].decode("ascii", "replace") if found else ""

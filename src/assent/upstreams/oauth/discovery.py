@@ -1,0 +1,223 @@
+"""Finds the authorization server of an upstream (RFC 9728, RFC 8414) and Assent's client there (RFC 7591, CIMD)."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+from mcp.client.auth.utils import (
+    build_oauth_authorization_server_metadata_discovery_urls,
+    build_protected_resource_metadata_discovery_urls,
+    get_client_metadata_scopes,
+    is_valid_client_metadata_url,
+    issuers_match,
+    should_use_client_metadata_url,
+)
+from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
+from mcp.shared.auth_utils import check_resource_allowed
+from pydantic import ValidationError
+
+from assent.upstreams.oauth.client_metadata import client_metadata
+from assent.upstreams.oauth.errors import OAuthProblem
+
+PATIENCE = 10.0
+MOST_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class OAuthClient:
+    """Assent as a client of one authorization server."""
+
+    id: str
+    secret: str | None = None
+    method: str = "none"
+    """How it authenticates at the token endpoint: none, client_secret_basic or client_secret_post."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizationServer:
+    """The authorization server of an upstream, and what to ask it for."""
+
+    issuer: str
+    authorization_endpoint: str
+    token_endpoint: str
+    registration_endpoint: str | None
+    revocation_endpoint: str | None
+    resource: str
+    scope: str | None
+    takes_metadata_url: bool
+    checks_issuer: bool
+    """Whether it names itself in its answer (RFC 9207), so that an answer without that is refused."""
+    methods: tuple[str, ...] = ("client_secret_basic",)
+
+
+async def discover(
+    http: httpx2.AsyncClient, url: str, metadata_url: str | None = None, scope: str | None = None
+) -> AuthorizationServer:
+    """Find the authorization server of the upstream at this URL.
+
+    `metadata_url` and `scope` are what the upstream's 401 or 403 answer named.
+    """
+    resource = await _resource_metadata(http, url, metadata_url)
+    issuer = str(resource.authorization_servers[0]) if resource is not None else None
+    for candidate in build_oauth_authorization_server_metadata_discovery_urls(issuer, url):
+        found = await _json(http, candidate, url)
+        if found is None:
+            continue
+        try:
+            metadata = OAuthMetadata.model_validate(found)
+        except ValidationError:
+            continue
+        if issuer is not None and not issuers_match(str(metadata.issuer), issuer):
+            raise OAuthProblem(f"{candidate} describes another issuer than {issuer}")
+        return _server(metadata, resource, url, scope)
+    raise OAuthProblem(f"no authorization server was found for {url}")
+
+
+def _server(
+    metadata: OAuthMetadata, resource: ProtectedResourceMetadata | None, url: str, scope: str | None
+) -> AuthorizationServer:
+    for endpoint in (metadata.authorization_endpoint, metadata.token_endpoint):
+        check_address(str(endpoint), url)
+    if "S256" not in (metadata.code_challenge_methods_supported or ["S256"]):
+        raise OAuthProblem("the authorization server does not support PKCE with S256")
+    methods = metadata.token_endpoint_auth_methods_supported or ["client_secret_basic"]
+    return AuthorizationServer(
+        issuer=str(metadata.issuer),
+        authorization_endpoint=str(metadata.authorization_endpoint),
+        token_endpoint=str(metadata.token_endpoint),
+        registration_endpoint=_optional(metadata.registration_endpoint, url),
+        revocation_endpoint=_optional(metadata.revocation_endpoint, url),
+        resource=str(resource.resource) if resource is not None else url,
+        scope=get_client_metadata_scopes(scope, resource, metadata, ["authorization_code", "refresh_token"]),
+        takes_metadata_url=should_use_client_metadata_url(metadata, "https://example.com/client"),
+        checks_issuer=bool(metadata.authorization_response_iss_parameter_supported),
+        methods=tuple(methods),
+    )
+
+
+async def register(
+    http: httpx2.AsyncClient, server: AuthorizationServer, redirect_uri: str, metadata_url: str | None
+) -> OAuthClient:
+    """Assent's client at this server: the URL of its metadata document, or one registered now."""
+    if server.takes_metadata_url and is_valid_client_metadata_url(metadata_url):
+        assert metadata_url is not None
+        return OAuthClient(metadata_url)
+    if server.registration_endpoint is None:
+        raise OAuthProblem(
+            "the authorization server registers no clients; register one there and write `oauth: {client_id: ...}`"
+        )
+    wanted = client_metadata(redirect_uri)
+    if server.scope:
+        wanted["scope"] = server.scope
+    answer = await send(http, "POST", server.registration_endpoint, json=wanted)
+    given = object_in(answer)
+    if answer.status_code not in (200, 201) or not isinstance(given.get("client_id"), str):
+        raise OAuthProblem(f"the authorization server did not register a client: {error_in(answer)}")
+    secret = given.get("client_secret") or None
+    method = given.get("token_endpoint_auth_method") or ("client_secret_basic" if secret else "none")
+    return OAuthClient(given["client_id"], secret, method)
+
+
+def check_address(address: str, upstream: str) -> None:
+    """Refuse an address that is not HTTPS, unless it and the upstream are both on this machine.
+
+    The upstream names these addresses, so one outside must not lead the gateway into its own network.
+    """
+    parts = urlsplit(address)
+    local = _is_local(parts.hostname or "") and _is_local(urlsplit(upstream).hostname or "")
+    if not parts.hostname or parts.username is not None or not (parts.scheme == "https" or local):
+        raise OAuthProblem(f"the address {address} cannot be used: it must start with https://")
+    if _is_inside(parts.hostname) and not _is_inside(urlsplit(upstream).hostname or ""):
+        raise OAuthProblem(f"the address {address} leads to this machine or network, but the upstream does not")
+
+
+def new_http() -> httpx2.AsyncClient:
+    """A client for metadata and tokens: no redirects, no proxy variables, a short timeout."""
+    return httpx2.AsyncClient(timeout=PATIENCE, follow_redirects=False, trust_env=False)
+
+
+async def _resource_metadata(
+    http: httpx2.AsyncClient, url: str, metadata_url: str | None
+) -> ProtectedResourceMetadata | None:
+    for candidate in build_protected_resource_metadata_discovery_urls(metadata_url, url):
+        found = await _json(http, candidate, url)
+        if found is None:
+            continue
+        try:
+            resource = ProtectedResourceMetadata.model_validate(found)
+        except ValidationError:
+            continue
+        if not check_resource_allowed(requested_resource=url, configured_resource=str(resource.resource)):
+            raise OAuthProblem(f"{candidate} describes another resource than {url}")
+        return resource
+    return None
+
+
+async def _json(http: httpx2.AsyncClient, address: str, upstream: str) -> Any:
+    """A metadata document, or None if it is not there."""
+    check_address(address, upstream)
+    answer = await send(http, "GET", address)
+    return object_in(answer) if answer.status_code == 200 else None
+
+
+async def send(http: httpx2.AsyncClient, method: str, address: str, **more: Any) -> httpx2.Response:
+    try:
+        answer = await http.request(method, address, headers={"accept": "application/json"}, **more)
+    except httpx2.HTTPError as error:
+        raise OAuthProblem(f"{urlsplit(address).netloc} could not be reached", temporary=True) from error
+    if len(answer.content) > MOST_BYTES:
+        raise OAuthProblem(f"the answer of {urlsplit(address).netloc} is too large")
+    return answer
+
+
+def object_in(answer: httpx2.Response) -> dict[str, Any]:
+    try:
+        given = answer.json()
+    except ValueError:
+        return {}
+    return given if isinstance(given, dict) else {}
+
+
+def error_in(answer: httpx2.Response) -> str:
+    code = object_in(answer).get("error")
+    return code[:100] if isinstance(code, str) and code.isprintable() else f"status {answer.status_code}"
+
+
+def _optional(address: Any, upstream: str) -> str | None:
+    if address is None:
+        return None
+    check_address(str(address), upstream)
+    return str(address)
+
+
+def _is_local(host: str) -> bool:
+    found = _ip_address(host)
+    return found.is_loopback if found is not None else _is_localhost(host)
+
+
+def _is_inside(host: str) -> bool:
+    """Whether a host is this machine or an address that is not public, in any notation."""
+    found = _ip_address(host)
+    return not found.is_global if found is not None else _is_localhost(host)
+
+
+def _is_localhost(host: str) -> bool:
+    name = host.lower().rstrip(".")
+    return name == "localhost" or name.endswith(".localhost")
+
+
+def _ip_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The address that a host is, also as `127.1` or `2130706433`; None for a name."""
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        try:
+            return ipaddress.IPv4Address(socket.inet_aton(host.rstrip(".")))
+        except (OSError, ValueError):
+            return None
+    return getattr(found, "ipv4_mapped", None) or found

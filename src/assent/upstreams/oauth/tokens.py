@@ -1,0 +1,118 @@
+"""The access tokens of one upstream: kept per owner, renewed before they expire, never shared between owners."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+
+from assent.upstreams.oauth.errors import NotConnected, OAuthProblem
+from assent.upstreams.oauth.grants import Token, refresh
+from assent.upstreams.oauth.owner import CredentialOwner
+from assent.upstreams.oauth.vault import CredentialVault, Kept
+
+_CACHED_OWNERS = 10_000
+_CACHED_FOR = 30.0
+_LOCK_SECONDS = 20.0
+_POLL = 0.05
+
+Owner = tuple[str, str]
+
+
+class TokenSource:
+    """Access tokens for one upstream. A token is read from the vault at most every half minute, so that a revoked
+    connection ends soon on every replica.
+    """
+
+    def __init__(self, upstream: str, vault: CredentialVault, now: Callable[[], float]) -> None:
+        self.upstream = upstream
+        self._vault, self._now = vault, now
+        self._cache: OrderedDict[Owner, tuple[Token, float]] = OrderedDict()
+        self._running: dict[Owner, asyncio.Future[Token]] = {}
+
+    async def token(self, owner: CredentialOwner) -> str:
+        """A token that has not expired. Raises NotConnected if a person must sign in first."""
+        key = (owner.tenant, owner.id)
+        cached = self._cache.get(key)
+        now = self._now()
+        if cached is not None and cached[1] > now and not cached[0].is_stale(now):
+            return cached[0].access_token
+        return (await self._current(owner, rejected=None)).access_token
+
+    async def renew(self, owner: CredentialOwner, rejected: str) -> str:
+        """Another token than the one that the upstream rejected. Raises NotConnected if there is none."""
+        self._cache.pop((owner.tenant, owner.id), None)
+        return (await self._current(owner, rejected)).access_token
+
+    def forget(self, owner: CredentialOwner) -> None:
+        """Read the credential anew at the next call, because it was changed or removed."""
+        self._cache.pop((owner.tenant, owner.id), None)
+
+    async def _current(self, owner: CredentialOwner, rejected: str | None) -> Token:
+        """The kept token, renewed if it is stale or was rejected. Concurrent callers of one owner share the work.
+
+        Shared work may have begun before the token was rejected, so there is a second try.
+        """
+        key = (owner.tenant, owner.id)
+        for _ in range(2):
+            running = self._running.get(key)
+            if running is None:
+                running = self._running[key] = asyncio.ensure_future(self._read_or_renew(owner, rejected))
+                running.add_done_callback(lambda _: self._running.pop(key, None))
+            token = await asyncio.shield(running)
+            if token.access_token != rejected:
+                return token
+        raise OAuthProblem("the authorization server gives out the token again that was rejected", temporary=True)
+
+    async def _read_or_renew(self, owner: CredentialOwner, rejected: str | None) -> Token:
+        kept = await self._read(owner)
+        token = Token.from_json(kept.fields)
+        if token.is_stale(self._now()) or token.access_token == rejected:
+            token = await self._renewed(owner, kept, token)
+        self._remember(owner, token)
+        return token
+
+    async def _renewed(self, owner: CredentialOwner, kept: Kept, token: Token) -> Token:
+        """Renew in one process at a time: a refresh token that is used twice may end the connection."""
+        if not await self._vault.lock(self.upstream, owner, _LOCK_SECONDS):
+            return await self._awaited(owner, kept)
+        from assent.upstreams.oauth.discovery import new_http
+
+        try:
+            now_kept = await self._read(owner)
+            if now_kept.version != kept.version:
+                return Token.from_json(now_kept.fields)
+            async with new_http() as http:
+                new = await refresh(http, token, self._now())
+            await self._vault.put(self.upstream, owner, new.as_json(), expected=kept.version)
+            return new
+        except OAuthProblem as problem:
+            if problem.temporary:
+                raise
+            await self._vault.remove(self.upstream, owner, expected=kept.version)
+            raise NotConnected(self.upstream) from problem
+        finally:
+            await self._vault.unlock(self.upstream, owner)
+
+    async def _awaited(self, owner: CredentialOwner, kept: Kept) -> Token:
+        """The token that another process renews just now."""
+        deadline = self._now() + _LOCK_SECONDS
+        while self._now() < deadline:
+            await asyncio.sleep(_POLL)
+            now_kept = await self._read(owner)
+            if now_kept.version != kept.version:
+                return Token.from_json(now_kept.fields)
+        raise OAuthProblem("the token could not be renewed in time", temporary=True)
+
+    async def _read(self, owner: CredentialOwner) -> Kept:
+        kept = await self._vault.get(self.upstream, owner)
+        if kept is None:
+            raise NotConnected(self.upstream)
+        return kept
+
+    def _remember(self, owner: CredentialOwner, token: Token) -> None:
+        key = (owner.tenant, owner.id)
+        self._cache[key] = token, self._now() + _CACHED_FOR
+        self._cache.move_to_end(key)
+        while len(self._cache) > _CACHED_OWNERS:
+            self._cache.popitem(last=False)

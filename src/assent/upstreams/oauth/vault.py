@@ -1,0 +1,109 @@
+"""Keeps the credentials of upstreams encrypted in the store, one document per upstream and owner."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import orjson
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from assent.core.audit import Entry, principal_values
+from assent.core.document import Document
+from assent.core.principal import Principal
+from assent.ports import Store
+from assent.upstreams.oauth.owner import CredentialOwner
+
+KIND = "upstream_credential"
+_NONCE = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A kept credential: its fields, and the version that a change must name."""
+
+    upstream: str
+    fields: dict[str, Any]
+    version: int
+    updated_at: float
+
+
+class CredentialVault:
+    """Encrypted credentials. Each is bound to its upstream and owner: moved to another row, it cannot be read."""
+
+    def __init__(self, store: Store, key: Callable[[], bytes], now: Callable[[], float]) -> None:
+        self._store, self._key, self._now = store, key, now
+
+    @cached_property
+    def _cipher(self) -> AESGCM:
+        return AESGCM(hashlib.sha256(b"assent upstream credentials\0" + self._key()).digest())
+
+    async def get(self, upstream: str, owner: CredentialOwner) -> Kept | None:
+        """The credential of this owner for this upstream, or None. One that cannot be decrypted counts as absent."""
+        id = _id(upstream, owner)
+        document = await self._store.document(KIND, id, self._now())
+        if document is None:
+            return None
+        fields = self.unseal(document.body, id)
+        return Kept(upstream, fields, document.version, document.updated_at) if fields is not None else None
+
+    async def put(
+        self,
+        upstream: str,
+        owner: CredentialOwner,
+        fields: dict[str, Any],
+        *,
+        expected: int | None = None,
+        by: Principal | None = None,
+    ) -> bool:
+        """Keep a credential; with `expected`, only over that version. `by` is recorded in the audit log."""
+        id = _id(upstream, owner)
+        draft = Document(KIND, id, self.seal(fields, id), owner.tenant)
+        entry = self._entry("connected", upstream, by) if by is not None else None
+        return await self._store.put_document(draft, self._now(), expected=expected, entry=entry) is not None
+
+    async def remove(
+        self, upstream: str, owner: CredentialOwner, *, expected: int | None = None, by: Principal | None = None
+    ) -> bool:
+        entry = self._entry("disconnected", upstream, by) if by is not None else None
+        gone = await self._store.delete_document(
+            KIND, _id(upstream, owner), self._now(), expected=expected, entry=entry
+        )
+        return gone is not None
+
+    async def lock(self, upstream: str, owner: CredentialOwner, seconds: float) -> bool:
+        """Take the right to renew a credential for some seconds; False if another process has it."""
+        draft = Document(f"{KIND}_lock", _id(upstream, owner), b"", owner.tenant, expires_at=self._now() + seconds)
+        return await self._store.put_document(draft, self._now(), expected=0) is not None
+
+    async def unlock(self, upstream: str, owner: CredentialOwner) -> None:
+        await self._store.delete_document(f"{KIND}_lock", _id(upstream, owner), self._now())
+
+    def seal(self, fields: dict[str, Any], id: str) -> bytes:
+        """Encrypt fields for the row with this id."""
+        nonce = os.urandom(_NONCE)
+        return nonce + self._cipher.encrypt(nonce, orjson.dumps(fields), id.encode())
+
+    def unseal(self, body: bytes, id: str) -> dict[str, Any] | None:
+        """The fields of a row; None if they were made for another row or with another key."""
+        try:
+            fields = orjson.loads(self._cipher.decrypt(body[:_NONCE], body[_NONCE:], id.encode()))
+        except (InvalidTag, ValueError):
+            return None
+        return fields if isinstance(fields, dict) else None
+
+    def _entry(self, what: str, upstream: str, by: Principal) -> Entry:
+        facts = {"event": f"upstream.{what}", "upstream": upstream}
+        return Entry("authentication", self._now(), facts, principal_values(by))
+
+
+def _id(upstream: str, owner: CredentialOwner) -> str:
+    """A name that does not tell the person and cannot be another's."""
+    parts = [part.encode() for part in (upstream, owner.tenant, owner.id)]
+    text = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+    return f"{upstream}.{hashlib.sha256(text).hexdigest()}"

@@ -1,0 +1,99 @@
+"""`assent add` and `assent doctor`: a configuration that grows by commands, and the fix for what is wrong."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from cli.test_client_files import assent, place
+
+SERVER = """
+from mcp.server import MCPServer
+
+server = MCPServer("notes")
+
+
+@server.tool()
+def delete_note(note: str) -> str:
+    \"\"\"Deletes a note.\"\"\"
+    return note
+
+
+@server.tool()
+def list_notes() -> list[str]:
+    \"\"\"Lists the notes.\"\"\"
+    return []
+
+
+server.run()
+"""
+
+
+def notes(home: Path) -> list[str]:
+    (home / "notes.py").write_text(SERVER)
+    return [sys.executable, str(home / "notes.py")]
+
+
+def test_a_command_is_added_and_its_tools_are_counted(tmp_path: Path) -> None:
+    (tmp_path / "assent.yaml").write_text("# ours\nmode: enforce  # always\n")
+    result = assent(tmp_path, "add", "notes", "--env", "A=1", "--", *notes(tmp_path))
+    assert result.returncode == 0, result.stderr
+    assert "It has 2 tools: 1 read, 1 destructive." in result.stderr
+    text = (tmp_path / "assent.yaml").read_text()
+    assert text.startswith("# ours\nmode: enforce  # always\n")
+    assert YAML(typ="safe").load(text)["upstreams"]["notes"] == {"command": notes(tmp_path), "env": {"A": "1"}}
+
+
+def test_without_a_configuration_the_users_own_is_made_and_doctor_accepts_it(tmp_path: Path) -> None:
+    added = assent(tmp_path, "add", "notes", "--", *notes(tmp_path))
+    assert added.returncode == 0, added.stderr
+    report = assent(tmp_path, "doctor")
+    assert report.returncode == 0, report.stdout
+    assert "upstream notes: 2 tools" in report.stdout
+    assert "no gateway answers" in report.stdout
+
+
+def test_a_server_that_does_not_answer_is_not_added(tmp_path: Path) -> None:
+    result = assent(tmp_path, "add", "gone", "http://127.0.0.1:9/mcp")
+    assert result.returncode == 2
+    assert "Nothing was added" in result.stderr
+    assert not (tmp_path / ".config/assent/assent.yaml").exists()
+    assert assent(tmp_path, "add", "gone", "http://127.0.0.1:9/mcp", "--offline").returncode == 0
+
+
+def test_a_taken_name_and_wrong_words_are_refused(tmp_path: Path) -> None:
+    assent(tmp_path, "add", "a", "http://127.0.0.1:9/mcp", "--offline")
+    taken = assent(tmp_path, "add", "a", "http://127.0.0.1:10/mcp", "--offline")
+    assert "another upstream has this name" in taken.stderr
+    assert "Give a URL, or a command" in assent(tmp_path, "add", "b").stderr
+    assert assent(tmp_path, "add", "b c", "http://x.example").returncode == 2
+    assert "not NAME:VALUE" in assent(tmp_path, "add", "b", "http://x.example", "--header", "X").stderr
+
+
+def test_doctor_names_each_problem_with_its_fix_and_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "assent.yaml").write_text(
+        "upstreams:\n  a: {command: [no-such-program-here]}\n  b: {url: 'http://127.0.0.1:9/mcp'}\n"
+        "secrets: {directory: keys}\n"
+    )
+    (tmp_path / "keys").mkdir(mode=0o755)
+    (tmp_path / "keys").chmod(0o755)
+    place(tmp_path, "cursor")
+    before = sorted(tmp_path.rglob("*"))
+    report = assent(tmp_path, "doctor")
+    assert report.returncode == 1
+    assert "upstream a: the program no-such-program-here is not installed" in report.stdout
+    assert "others can read the keys" in report.stdout
+    assert "chmod -R go=" in report.stdout
+    assert "upstream b: " in report.stdout
+    assert "Cursor: not governed: near" in report.stdout
+    assert "Fix: `assent init --client cursor --write`" in report.stdout
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_doctor_reports_a_broken_configuration_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "assent.yaml").write_text("mode: enforce\nupstream: {}\n")
+    report = assent(tmp_path, "doctor")
+    assert report.returncode == 1
+    assert "assent.yaml:2: upstream:" in report.stdout

@@ -1,0 +1,32 @@
+"""Commands decide with the settings with which the gateway decides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assent.cli.shared.ports import deciding_ports
+from assent.config.load import parse_settings
+from assent.config.policies import port_settings
+from assent.gateway.app import open_gateway
+from support.gateways import configuration
+
+
+async def test_a_command_decides_with_the_settings_of_the_gateway(tmp_path: Path) -> None:
+    settings = parse_settings(
+        configuration(
+            tmp_path,
+            {"shop": {"url": "http://127.0.0.1:9/mcp"}},
+            mode="observe",
+            guards=[{"rule": "bounds", "fields": ["amount"], "most": 5}],
+            approvals={"most_pending": 3, "cooldown": "5m"},
+        )
+    )
+    gateway, command = await open_gateway(settings), await deciding_ports(settings)
+    try:
+        for name in port_settings(settings, None).keys() - {"guards"}:
+            assert getattr(command, name) == getattr(gateway.ports, name), name
+        assert [one.rule for one in command.guards] == [one.rule for one in gateway.ports.guards] == ["bounds"]
+        assert command.policy_digest
+    finally:
+        await command.store.close()
+        await gateway.stop()

@@ -1,0 +1,59 @@
+"""What a command imports before it is ready, and on which event loop the gateway runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from assent.cli import COMMANDS
+from support.gateways import Shop, configuration, post, rpc
+from support.processes import commanded
+from support.transports import over_http
+
+SDK = {"fastmcp", "mcp", "mcp_types"}
+"""The SDK and its models: they cost more than everything else a command imports."""
+RARELY_USED = {
+    "anthropic", "asyncpg", "authlib", "cedarpy", "httpx2", "hypothesis", "jinja2", "joserfc", "jwt", "opentelemetry",
+    "ruamel", "sqlglot", "starlette", "webauthn",
+}  # fmt: skip
+RULES = {"assent.infer.classifier", "assent.lint.run", "assent.upstreams.openapi.api", "assent.gateway.api"}
+
+
+def imported_by(code: str) -> set[str]:
+    """The modules of a fresh process after it has run this code, each with its packages."""
+    shown = f"{code}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize("process", ["serve_process", "wrap_process"])
+def test_a_gateway_starts_without_the_sdk_and_without_what_it_may_never_use(process: str) -> None:
+    assert imported_by(f"import assent.cli.{process}") & (SDK | RARELY_USED | RULES) == set()
+
+
+def test_no_command_imports_the_sdk_or_the_gateway_to_show_its_help() -> None:
+    modules = imported_by("\n".join(f"import assent.cli.{name}" for name in COMMANDS))
+    assert modules & (SDK | RARELY_USED | {"assent.gateway.app", "uvicorn"}) == set()
+
+
+async def test_the_served_process_runs_on_uvloop_and_loads_the_console_with_its_first_page(tmp_path: Path) -> None:
+    pytest.importorskip("uvloop")
+    async with over_http(Shop().server) as shop:
+        file = tmp_path / "assent.yaml"
+        file.write_text(configuration(tmp_path, {"shop": {"url": shop}}))
+        async with commanded("serve", "-c", str(file), "--port", "0") as command:
+            url = (await command.said(r"at (http\S+)/mcp"))[1]
+            answer = await post(f"{url}/mcp", rpc("tools/call", name="list_orders", arguments={}))
+            assert answer.json()["result"]["structuredContent"] == {"result": ["o-0", "o-1"]}
+            assert 'event_loop="uvloop"' in (await get(f"{url}/metrics")).text
+            assert (await get(f"{url}/console/signin")).status_code == 200
+
+
+async def get(url: str) -> httpx2.Response:
+    async with httpx2.AsyncClient(timeout=60) as client:
+        return await client.get(url)
