@@ -440,8 +440,12 @@ class Policies(Protocol):
         """What follows from principal and tool alone."""
         ...
 
-    def judge_call(self, call: Call, now: float) -> PolicyVerdict:
-        """What the policies decide that read arguments or the time."""
+    def reads_budget(self, call: Call) -> bool:
+        """Whether a policy for this call reads how much of a budget is used."""
+        ...
+
+    def judge_call(self, call: Call, now: float, used_percent: int = 0) -> PolicyVerdict:
+        """What the policies decide that read arguments, the time or `used_percent` of the fullest budget."""
         ...
 
     def judge_other(

@@ -60,7 +60,7 @@ def test_every_policy_shown_fits_and_applies_to_something(folder: Path) -> None:
     ran = CliRunner().invoke(cli, ["policy", "check", "-c", str(folder / "assent.yaml"), "--json"])
     assert ran.exit_code == 0, ran.output
     found = json.loads(ran.stdout)
-    assert len(found["policies"]) == len(re.findall(r"^@id", "\n".join(CEDAR), re.MULTILINE)) == 7
+    assert len(found["policies"]) == len(re.findall(r"^@id", "\n".join(CEDAR), re.MULTILINE)) == 8
 
 
 def test_the_cases_shown_hold(folder: Path) -> None:

@@ -37,7 +37,7 @@ async def require_connection(call: Call, ports: Ports, scope: str | None = None)
 async def guard(call: Call, ports: Ports, trace: CallTrace) -> None:
     """Refuse at the first policy or guard that denies. Those that ask for an approval are noted for `confirm`."""
     if ports.policies is not None:
-        check_call_policies(call, ports.policies, ports.now(), trace)
+        await check_call_policies(call, ports.policies, ports, trace)
     rules = [rule for rule in ports.guards if rule.on == "arguments" and rule.applies(call)]
     if not rules:
         trace.passed("guard", "no rule applies")

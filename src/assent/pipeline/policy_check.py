@@ -1,7 +1,7 @@
 """The policies' part of the stages `authorize` and `guard`.
 
-What follows from principal and tool alone is decided in `authorize`, before arguments are read. What reads arguments or
-the time is decided in `guard`. Policies that ask for an approval are noted for `confirm`.
+What follows from principal and tool alone is decided in `authorize`, before arguments are read. What reads
+arguments, the time or budgets is decided in `guard`. Policies that ask for an approval are noted for `confirm`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from assent.core.outcome import Refusal
 from assent.core.policy_verdict import NO_POLICY, PolicyVerdict
 from assent.core.principal import Principal
 from assent.core.tool import Tool
+from assent.pipeline.quota_check import used_percent
 from assent.pipeline.trace import CallTrace
-from assent.ports import Policies
+from assent.ports import Policies, Ports
 
 
 def check_tool_policies(principal: Principal, tool: Tool, policies: Policies, trace: CallTrace) -> None:
@@ -20,9 +21,10 @@ def check_tool_policies(principal: Principal, tool: Tool, policies: Policies, tr
     _apply("authorize", policies.judge_tool(principal, tool), trace)
 
 
-def check_call_policies(call: Call, policies: Policies, now: float, trace: CallTrace) -> None:
+async def check_call_policies(call: Call, policies: Policies, ports: Ports, trace: CallTrace) -> None:
     """Refuse a call that policies forbid."""
-    _apply("guard", policies.judge_call(call, now), trace)
+    used = await used_percent(call, ports) if policies.reads_budget(call) else 0
+    _apply("guard", policies.judge_call(call, ports.now(), used), trace)
 
 
 def forbids_tool(principal: Principal, tool: Tool, policies: Policies | None) -> bool:

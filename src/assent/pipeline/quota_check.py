@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
+
 from assent.contract.pointers import MISSING, resolve
 from assent.core.call import Call
-from assent.core.quotas import SpendBudget, quotas_of
+from assent.core.quotas import BudgetCharge, Quotas, SpendBudget, quotas_of
 from assent.pipeline.claim import quota_refusal
 from assent.pipeline.trace import CallTrace
 from assent.ports import OverBudget, Ports, RateLimited
@@ -42,6 +45,22 @@ async def _check(
         refusal = quota_refusal(exceeded)
         trace.stopped(stage, f"{refusal.code}: {refusal.problem()['detail']}")
         raise refusal from None
+
+
+async def used_percent(call: Call, ports: Ports) -> int:
+    """How much is used of the fullest budget that counts this call, in whole percent; 0 if none does."""
+    now = ports.now()
+    charges = quotas_of(call, (), ports.budgets, None, now).charges
+    return max([int(100 * (1 - await budget_left(one, ports, now) / one.limit)) for one in charges], default=0)
+
+
+async def budget_left(charge: BudgetCharge, ports: Ports, now: float) -> Decimal:
+    """What is left of a budget: asked with an amount that none can hold, so that the answer names it."""
+    try:
+        await ports.store.afford(Quotas(charges=(replace(charge, amount=Decimal("Infinity")),)), now)
+    except OverBudget as over:
+        return max(Decimal(0), over.left)
+    return charge.limit
 
 
 def stated_price(call: Call) -> str | None:

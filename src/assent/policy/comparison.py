@@ -13,7 +13,15 @@ from assent.core.policy_verdict import PolicyVerdict
 from assent.core.tool import Tool, compile_tool
 from assent.policy.engine import PolicyEngine
 from assent.policy.literals import ABSENT, boundary_values
-from assent.policy.requests import Assignment, assignments, call_of, dimensions, moment_of, principal_of
+from assent.policy.requests import (
+    Assignment,
+    assignments,
+    call_of,
+    dimensions,
+    moment_of,
+    principal_of,
+    used_percent_of,
+)
 from assent.policy.schema import OTHER_ACTIONS
 from assent.policy.source import Policy
 
@@ -97,7 +105,9 @@ def _compare_tool(old: PolicyEngine, new: PolicyEngine, one: Tool, other: Tool, 
     def judge(engine: PolicyEngine, tool: Tool) -> Judge:
         def decide(assignment: Assignment) -> PolicyVerdict:
             call = call_of(assignment, tool)
-            return engine.judge_tool(call.principal, tool).joined(engine.judge_call(call, moment_of(assignment)))
+            return engine.judge_tool(call.principal, tool).joined(
+                engine.judge_call(call, moment_of(assignment), used_percent_of(assignment))
+            )
 
         return decide
 

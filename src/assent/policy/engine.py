@@ -89,14 +89,18 @@ class PolicyEngine:
             return NO_POLICY
         return self._seat(principal, self.of_tool(tool)).verdict
 
-    def judge_call(self, call: Call, now: float) -> PolicyVerdict:
-        """What the policies decide that read arguments, time or the age of the sign-in."""
+    def reads_budget(self, call: Call) -> bool:
+        """Whether a policy for this call reads how much of a budget is used."""
+        return bool(self.policies) and self.of_tool(call.tool).calls[call.principal.kind].reads_budget
+
+    def judge_call(self, call: Call, now: float, used_percent: int = 0) -> PolicyVerdict:
+        """What the policies decide that read arguments, time, budgets or the age of the sign-in."""
         if not self.policies:
             return NO_POLICY
         compiled = self.of_tool(call.tool)
         seat, chosen = self._seat(call.principal, compiled), compiled.calls[call.principal.kind]
-        more = {"dry_run": call.dry_run, "input": call.arguments}
-        return chosen.judge(call.principal, compiled.action, compiled.resource, seat.entities, now, more)
+        request = call.principal, compiled.action, compiled.resource, seat.entities, now
+        return chosen.judge(*request, call, used_percent)
 
     def _seat(self, principal: Principal, compiled: ToolPolicies) -> _Seat:
         key = id(compiled), principal, principal.method

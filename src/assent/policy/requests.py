@@ -97,6 +97,11 @@ def _varied(base: Assignment, found: Mapping[Place, Sequence[Any]]) -> Iterator[
                 yield {**base, **dict(zip(chosen, values, strict=True))}
 
 
+def used_percent_of(assignment: Assignment) -> int:
+    used = assignment.get(("context", "budget", "used_percent"), ABSENT)
+    return 0 if used == ABSENT else int(used)
+
+
 def moment_of(assignment: Assignment) -> float:
     at: datetime = assignment.get(_TIME, _NOON)
     return at.timestamp()

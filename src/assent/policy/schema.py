@@ -66,6 +66,7 @@ ATTRIBUTES = (
     Attribute("context", "time.hour", "Long", "0 to 23, UTC"),
     Attribute("context", "time.weekday", "Long", "1 Monday to 7 Sunday, UTC"),
     Attribute("context", "dry_run", "Bool", "tools only: whether the call is a dry run"),
+    Attribute("context", "budget.used_percent", "Long", "tools only: 0 to 100, of the fullest budget for it"),
     Attribute("context", "input.*", "", "tools only: the arguments, by the type of the tool's input schema"),
 )  # fmt: skip
 
@@ -81,7 +82,7 @@ def call_schema(tool: str, tier: str, inputs: CedarType, names: Iterable[str] = 
     others = sorted({*TIERS, *OTHER_ACTIONS, *names} - {tool})
     parents = f" in [{quoted(tier)}]" if tier != tool else ""
     action = f"action {quoted(tool)}{parents}"
-    return _schema(others, f"{action} {_applies('Tool', _context(dry_run=True, inputs=inputs))}")
+    return _schema(others, f"{action} {_applies('Tool', _context(inputs))}")
 
 
 def other_schema(action: str, resource: str, names: Iterable[str] = ()) -> str:
@@ -91,6 +92,7 @@ def other_schema(action: str, resource: str, names: Iterable[str] = ()) -> str:
 
 
 NO_ARGUMENTS = argument_types({})
+_OF_CALLS = frozenset({"dry_run", "budget.used_percent"})
 
 
 def _schema(actions: list[str], governed: str) -> str:
@@ -116,10 +118,11 @@ def _record(owner: str) -> str:
     return "{" + ", ".join(f"{one.name}: {one.type}" for one in found) + "}"
 
 
-def _context(*, dry_run: bool = False, inputs: CedarType | None = None) -> str:
+def _context(inputs: CedarType | None = None) -> str:
+    """The type of the context; `inputs` are the arguments of a tool, None beside tools."""
     nested: dict[str, list[str]] = {}
     for one in ATTRIBUTES:
-        if one.owner != "context" or one.name.startswith("input") or (one.name == "dry_run" and not dry_run):
+        if one.owner != "context" or one.name.startswith("input") or (inputs is None and one.name in _OF_CALLS):
             continue
         outer, _, inner = one.name.rpartition(".")
         nested.setdefault(outer, []).append(f"{inner}: {one.type}")

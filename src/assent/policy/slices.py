@@ -15,6 +15,7 @@ import cedarpy
 import orjson
 from cedarpy import pst
 
+from assent.core.call import Call
 from assent.core.policy_verdict import NO_POLICY, PolicyReason, PolicyVerdict
 from assent.core.principal import Principal
 from assent.policy.argument_types import ArgumentMember, CedarType, NotConvertible, convert_members
@@ -69,6 +70,10 @@ class PolicySlice:
     members: Mapping[str, ArgumentMember]
     """The arguments that they read."""
 
+    @property
+    def reads_budget(self) -> bool:
+        return "budget" in self.needed
+
     def judge(
         self,
         principal: Principal,
@@ -76,17 +81,20 @@ class PolicySlice:
         resource: Uid,
         entities: cedarpy.Entities,
         now: float,
-        more: Mapping[str, Any] | None = None,
+        call: Call | None = None,
+        used_percent: int = 0,
     ) -> PolicyVerdict:
         """What these policies decide. Everything that cannot be evaluated is denied, under the policy that failed."""
         if not self.policies:
             return NO_POLICY
         context = context_of(principal, now, self.needed)
-        if more is not None:
+        if call is not None:
             try:
-                context |= {"dry_run": more["dry_run"], "input": convert_members(self.members, more["input"])}
+                context |= {"dry_run": call.dry_run, "input": convert_members(self.members, call.arguments)}
             except NotConvertible as error:
                 return self._unreadable(str(error))
+            if self.reads_budget:
+                context["budget"] = {"used_percent": used_percent}
         try:
             text = orjson.dumps(context).decode()
             request = {"principal": principal_uid(principal), "action": action, "resource": resource, "context": text}
@@ -143,7 +151,7 @@ def slices_of(policies: Mapping[str, Policy], inputs: CedarType) -> Slices:
 def _everything(policies: Iterable[Policy]) -> frozenset[str]:
     """All members, if a policy compares the context as a whole."""
     whole = any(() in one.references.context for one in policies)
-    return frozenset({"authentication", "time"}) if whole else frozenset()
+    return frozenset({"authentication", "time", "budget"}) if whole else frozenset()
 
 
 def _members_read(policies: Iterable[Policy], inputs: CedarType) -> dict[str, ArgumentMember]:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from assent.contract.durations import format_duration
 from assent.core.call import Call
 from assent.core.principal import Principal
-from assent.core.quotas import BudgetCharge, Quotas, SpendBudget, quotas_of
+from assent.core.quotas import BudgetCharge, SpendBudget, quotas_of
 from assent.core.record_scope import record_scope_of
 from assent.core.refusals import CATALOGUE
 from assent.gateway.api.problems import ApiProblem
 from assent.gateway.api.routes import ApiRequest, Route, Schema
 from assent.gateway.metrics import BOUNDS, MINUTES, CallCounters
-from assent.ports import OverBudget
+from assent.pipeline.quota_check import budget_left
 
 MOST_BUDGETS = 20
 _ASKED = frozenset({"confirm.confirmation_required", "confirm.approval_pending"})
@@ -120,18 +119,9 @@ async def _add_budgets(asked: ApiRequest, principal: Principal, name: str, found
     for line in asked.ports.budgets:
         for charge in quotas_of(call, (), (line,), None, asked.ports.now()).charges:
             if charge.tally not in found:
-                found[charge.tally] = _spent(line, call, charge, await _left(asked, charge))
-
-
-async def _left(asked: ApiRequest, charge: BudgetCharge) -> Decimal:
-    """What is left of a budget: asked with an amount that none can hold, so that the answer names it."""
-    try:
-        await asked.ports.store.afford(
-            Quotas(charges=(replace(charge, amount=Decimal("Infinity")),)), asked.ports.now()
-        )
-    except OverBudget as over:
-        return max(Decimal(0), over.left)
-    return charge.limit
+                found[charge.tally] = _spent(
+                    line, call, charge, await budget_left(charge, asked.ports, asked.ports.now())
+                )
 
 
 def _spent(line: SpendBudget, call: Call, charge: BudgetCharge, left: Decimal) -> dict[str, Any]:
