@@ -26,6 +26,10 @@ RESULTS: dict[str, dict[str, Any]] = {
     },
     "JSON in a text": {"content": [{"type": "text", "text": json.dumps([{"mail": MAIL}])}]},
     "JSON with an escape": {"content": [{"type": "text", "text": '{"mail": "ann\\u0040example.com"}'}]},
+    "a name that JSON repeats": {"content": [{"type": "text", "text": f'{{"mail": "{MAIL}", "mail": ""}}'}]},
+    "a name that inner JSON repeats thrice": {
+        "content": [{"type": "text", "text": f'See {{"u": {{"mail": "{MAIL}", "mail": 1, "mail": []}}, "u": 2}}.'}]
+    },
     "JSON behind a sentence": {
         "content": [{"type": "text", "text": f"Found: {json.dumps({'mail': MAIL})} and no more"}]
     },

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Mapping
-from json import JSONDecodeError, JSONDecoder
+from json import JSONDecodeError
 from typing import Any
 
 import orjson
@@ -18,7 +18,7 @@ from assent.core.member_names import fold
 from assent.guards.context import NO_CONTEXT
 from assent.guards.detection import DetectorRule
 from assent.guards.detectors.detector import mark, replace_all
-from assent.guards.results import LONGEST_JSON, as_json, decoded_blob
+from assent.guards.results import DECODER, LONGEST_JSON, as_json, decoded_blob
 from assent.guards.rule import GuardRule, ValueRule
 from assent.guards.rules.content_types import ContentTypes, kind_of
 
@@ -32,7 +32,6 @@ _MOST_WORK = 4_000_000
 """How many characters of one text are read in search of JSON inside it."""
 _PER_TRY = 1_000
 _DEEPEST = 4
-_DECODER = JSONDecoder()
 _BEGIN = re.compile(r"""\{\s{0,99}["}]|\[\s{0,99}[\[{"\]\-0-9tfn]""")
 
 Leaf = Callable[[Any], tuple[Any, int]]
@@ -256,7 +255,7 @@ def _next_document(text: str, at: int) -> int:
 def _decoded(text: str, start: int) -> tuple[Any, int]:
     """The JSON at a place and its end; None and the end of what was read if there is none."""
     try:
-        return _DECODER.raw_decode(text, start)
+        return DECODER.raw_decode(text, start)
     except JSONDecodeError as error:
         return None, max(error.pos, start)
     except RecursionError:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Mapping
+from json import JSONDecoder
 from typing import Any
-
-import orjson
 
 from assent.guards.context import Context
 from assent.guards.evaluate import objection_to
@@ -70,9 +69,29 @@ def as_json(text: str) -> Any:
     if text.lstrip()[:1] not in ("{", "[") or len(text) > LONGEST_JSON:
         return None
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
+        return DECODER.decode(text)
+    except (ValueError, RecursionError):
         return None
+
+
+class _AllValues(list[Any]):
+    """The values of a name that an object has more than once."""
+
+
+def _joined(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object in which a repeated name has all its values: parsers disagree about which of them counts."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name not in found:
+            found[name] = value
+        elif isinstance(found[name], _AllValues):
+            found[name].append(value)
+        else:
+            found[name] = _AllValues((found[name], value))
+    return found
+
+
+DECODER = JSONDecoder(object_pairs_hook=_joined)
 
 
 def _view(result: Mapping[str, Any]) -> dict[str, Any]:
