@@ -198,7 +198,7 @@ async def test_a_changed_list_of_tools_is_noticed(tmp_path: Path) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             heard.set()
 
-    async with behind(tmp_path, old) as (url, app):
+    async with behind(tmp_path, old) as (url, _):
         async with Client(url, mode="legacy", message_handler=on_message) as client:
             await client.call_tool("write_note", {"text": "a"})
             old.server.tool(name="read_late", description="Reads late.")(lambda: "late")
