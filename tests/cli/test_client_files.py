@@ -196,6 +196,13 @@ def test_servers_with_a_url_move_behind_the_gateway_with_their_headers(tmp_path:
     assert "Moved behind the gateway: linear" in result.stderr
 
 
+def test_a_server_of_the_older_transport_moves_as_one(tmp_path: Path) -> None:
+    place(tmp_path, "vscode")
+    assent(tmp_path, "init", "--client", "vscode", "--write")
+    upstreams = YAML(typ="safe").load((tmp_path / ".config/assent/assent.yaml").read_text())["upstreams"]
+    assert upstreams["old"] == {"url": "https://b.example.com/sse", "transport": "sse"}
+
+
 def test_a_url_that_only_the_client_can_fill_in_stays(tmp_path: Path) -> None:
     place(tmp_path, "vscode")
     result = assent(tmp_path, "init", "--client", "vscode")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import mcp_types as types
@@ -13,6 +14,8 @@ from mcp.shared.exceptions import MCPError
 
 from assent import GovernedClient
 from assent.client.connection import ServerConnection, Unreached
+from assent.client.events import Journal
+from assent.client.login import LoginHook
 from support.client_person import Naps
 from support.plain_server import Plain, said, tool
 
@@ -60,7 +63,7 @@ async def test_a_handshake_that_never_ends_is_given_up() -> None:
 
         async def __aexit__(self, *_: object) -> None: ...
 
-    connection = ServerConnection(Never, within=0.01)
+    connection = ServerConnection(Never, 0.01, LoginHook(None, Journal(time.time), 1, bool))
     with pytest.raises(Unreached):
         await connection.client()
     await connection.close()

@@ -131,8 +131,10 @@ async def test_an_idempotent_call_is_repeated_after_a_503_without_a_question(nam
     assert len(platform.done) == 2
 
 
-@pytest.mark.parametrize(("option", "tries"), [(False, 1), (True, 2)])
-async def test_a_destructive_idempotent_call_is_repeated_if_the_client_is_told_to(option: bool, tries: int) -> None:
+@pytest.mark.parametrize(("option", "tries"), [(False, 1), (None, 2), (True, 2)])
+async def test_a_destructive_idempotent_call_is_repeated_unless_the_client_is_told_not_to(
+    option: bool | None, tries: int
+) -> None:
     platform = Platform(outages=1)
     server = plain(platform, "cancel_subscription")
     async with GovernedClient(

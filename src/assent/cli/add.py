@@ -80,11 +80,14 @@ def _pairs(texts: tuple[str, ...], separator: str) -> list[tuple[str, str]]:
 
 
 def _connect(name: str, entry: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """List the server's tools. A server that answers 401 gets `auth: oauth`."""
+    """List the server's tools. A server that answers 401 gets `auth: oauth`, an older one `transport: sse`."""
     from assent.probe.list_tools import NotListedError
 
     try:
-        return list(list_tools(name, UpstreamSettings(**entry)))
+        listed = list_tools(name, UpstreamSettings(**entry))
+        if listed.speaks_sse:
+            entry["transport"] = "sse"
+        return listed
     except NotListedError as error:
         if "url" in entry and "headers" not in entry and "401" in str(error):
             entry["auth"] = "oauth"

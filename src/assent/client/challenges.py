@@ -27,6 +27,9 @@ _MOST_VALUES = 50
 class Challenged(Refusal):
     """The server needs other credentials for this request and started nothing."""
 
+    login_tried = False
+    """Whether the login hook was called for it, without success."""
+
     @property
     def scopes(self) -> list[str]:
         """All scopes that the request needs, as the server listed them."""

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import mcp_types as types
 
 from assent.client.challenges import exchange
+from assent.client.login import LoginHook
 
 
 class ConnectedClient(Protocol):
@@ -68,9 +69,10 @@ class _ConnectionTask:
 class ServerConnection:
     """The current client of a server. After `broken`, the next call makes a new one."""
 
-    def __init__(self, connect: Connect, within: float) -> None:
+    def __init__(self, connect: Connect, within: float, login: LoginHook) -> None:
         self._connect = connect
         self._within = within
+        self._login = login
         self._held: _ConnectionTask | None = None
         self._client: ConnectedClient | None = None
         self._turn = asyncio.Lock()
@@ -83,7 +85,7 @@ class ServerConnection:
         async with self._turn:
             if self._client is None:
                 await self._drop()
-                self._client = await self._open()
+                self._client = await self._login.retry(self._open)
             return self._client
 
     def broken(self, client: ConnectedClient) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 What = Literal[
     "called", "answered", "failed", "retried", "refused", "asked", "decided", "estimated", "rehearsed", "waited",
-    "secret", "open_world", "changed", "server_asked", "server_answered", "reconnected",
+    "secret", "open_world", "changed", "server_asked", "server_answered", "reconnected", "logged_in",
 ]  # fmt: skip
 
 

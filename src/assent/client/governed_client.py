@@ -25,6 +25,7 @@ from assent.client.events import Journal, Noted
 from assent.client.idempotency import IdempotencyKeys, new_key
 from assent.client.intent import Intent, is_rehearsal, make_intent
 from assent.client.key_header import keyed_http, watched
+from assent.client.login import Login, LoginHook
 from assent.client.options import ClientOptions
 from assent.client.question import Asker
 from assent.client.quoted_text import UNTRUSTED
@@ -44,10 +45,10 @@ class GovernedClient:
     """An MCP client that asks before it acts.
 
     `server` is anything that `mcp.Client` accepts, or a FastMCP client or server. Or `connect` makes the official
-    client; it
-    gets `elicitation_callback` and `message_handler`, and is called again after a broken connection. `asker` asks the
-    person;
-    without one, calls that need a person are refused. All other keywords are the fields of `ClientOptions`.
+    client; it gets `elicitation_callback` and `message_handler`, and is called again after a broken connection. `asker`
+    asks the person; without one, calls that need a person are refused. `login` gets the server's challenge, logs in or
+    steps up, and returns an access token, or True if it renewed the credentials of the client itself. All other
+    keywords are the fields of `ClientOptions`.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class GovernedClient:
         asker: Asker | None = None,
         compute: Budget | None = None,
         on_secret: Callable[[Delivery], object] | None = None,
+        login: Login | None = None,
         sink: Callable[[Noted], None] | None = None,
         make_key: Callable[[], str] = new_key,
         **client_options: Any,
@@ -76,11 +78,17 @@ class GovernedClient:
         self._told = SecretRedactor()
         self.journal = Journal(self._client_options.now, sink=sink)
         self._catalogue = ServerCatalogue(self._client_options, self.journal)
-        self._make = connect or _client_factory(server)
-        self._connection = ServerConnection(self._connect, self._client_options.timeout)
+        self._login = LoginHook(login, self.journal, self._client_options.question_patience, self._catalogue.expire)
+        self._make = connect or _client_factory(server, self._login)
+        self._connection = ServerConnection(self._connect, self._client_options.timeout, self._login)
         self._questions = ServerQuestions(self._ask, self.journal)
         self._sending = Sender(
-            self._client_options, self.journal, self._connection, IdempotencyKeys(make_key), self._questions.in_flight
+            self._client_options,
+            self.journal,
+            self._connection,
+            IdempotencyKeys(make_key),
+            self._questions.in_flight,
+            self._login,
         )
         self._preparation = PreCallChecks(
             self._client_options, self.journal, self._catalogue, self._asker, compute or Budget(), self._sending.once
@@ -143,13 +151,16 @@ class GovernedClient:
         for _ in range(self._client_options.attempts):
             client = await self._connection.client()
             try:
-                async with asyncio.timeout(self._client_options.timeout):
-                    return await unless_challenged(self._catalogue.fetch(client))
+                return await self._login.retry(partial(self._list, client))
             except Exception as error:
                 if failure_of(error) is None:
                     raise
                 self._connection.broken(client)
         raise Unreached("the server does not list its tools")
+
+    async def _list(self, client: ConnectedClient) -> None:
+        async with asyncio.timeout(self._client_options.timeout):
+            await unless_challenged(self._catalogue.fetch(client))
 
     async def _send(self, intent: Intent) -> types.CallToolResult:
         name, standing = intent.name, intent.listed.standing
@@ -209,12 +220,12 @@ class GovernedClient:
             self._catalogue.expire()
 
 
-def _client_factory(server: Any) -> MakeClient:
+def _client_factory(server: Any, login: LoginHook) -> MakeClient:
     made = fastmcp_client_factory(server)
     if made is not None:
         return made
     return (
-        (lambda **callbacks: Client(keyed_http(server), **callbacks))
+        (lambda **callbacks: Client(keyed_http(server, login.bearer_for(server)), **callbacks))
         if isinstance(server, str)
         else partial(Client, server)
     )

@@ -5,7 +5,7 @@ The header is copied from `_meta` of the outgoing request, so both always agree.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -20,6 +20,7 @@ from assent.client.connection import ConnectedClient
 from assent.mcp.idempotency_key import HEADER, META_KEY
 
 _NEEDLE = META_KEY.encode()
+RequestHook = Callable[[httpx2.Request], Awaitable[None]]
 _TIMEOUT = httpx2.Timeout(30.0, read=300.0)
 
 
@@ -39,9 +40,11 @@ def govern_http(http: httpx2.AsyncClient) -> httpx2.AsyncClient:
 
 
 @asynccontextmanager
-async def keyed_http(url: str) -> AsyncIterator[Any]:
-    """Open the SDK's transport to this URL, with keys in headers."""
+async def keyed_http(url: str, authorize: RequestHook | None = None) -> AsyncIterator[Any]:
+    """Open the SDK's transport to this URL, with keys in headers; `authorize` adds the credentials of a login."""
     async with govern_http(httpx2.AsyncClient(timeout=_TIMEOUT)) as http:
+        if authorize is not None:
+            http.event_hooks["request"].append(authorize)
         async with streamable_http_client(url, http_client=http) as streams:
             yield streams
 

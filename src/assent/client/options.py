@@ -20,8 +20,9 @@ class ClientOptions:
     """Tiers of tools by name; they override the server and the inference."""
     profile: str | None = None
     """The profile by which a trusted server writes its hints, if they do not have the specification's meaning."""
-    repeat_destructive: bool = False
-    """Whether a failed call of a trusted tool that is destructive and idempotent is repeated."""
+    repeat_destructive: bool | None = None
+    """Whether a failed call of a trusted tool that is destructive and idempotent is repeated; None: as the profile
+    says."""
     keys_by_header: bool = False
     """Whether the server accepts an `Idempotency-Key` HTTP header for tools that do not mention keys."""
     timeout: float = 60.0
@@ -43,6 +44,7 @@ class ClientOptions:
         for name in ("timeout", "question_patience", "approval_interval", "fresh_for"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be more than 0 seconds")
-        if self.profile is not None:
-            profile(self.profile)
+        said = profile(self.profile).repeats_destructive if self.profile is not None else False
+        if self.repeat_destructive is None:
+            object.__setattr__(self, "repeat_destructive", said)
         object.__setattr__(self, "tiers", {name: Tier(tier) for name, tier in self.tiers.items()})

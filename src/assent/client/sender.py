@@ -13,6 +13,7 @@ from assent.client.connection import ServerConnection
 from assent.client.events import Journal
 from assent.client.idempotency import IdempotencyKeys
 from assent.client.intent import Intent, current
+from assent.client.login import LoginHook
 from assent.client.options import ClientOptions
 from assent.client.retries import PENDING, Failed, delay, failure_of, is_passing, may_repeat, problem_of, with_problem
 from assent.client.timeouts import SharedTimer
@@ -32,12 +33,14 @@ class Sender:
         connection: ServerConnection,
         keys: IdempotencyKeys,
         in_flight: list[Intent],
+        login: LoginHook,
     ) -> None:
         self._client_options = client_options
         self._journal = journal
         self._connection = connection
         self._keys = keys
         self._in_flight = in_flight
+        self._login = login
         self._patience = SharedTimer()
 
     async def send(self, intent: Intent) -> types.CallToolResult:
@@ -99,7 +102,7 @@ class Sender:
                     return ended
             else:
                 doubtful = doubtful or ended.sent
-            also_destructive = self._client_options.repeat_destructive
+            also_destructive = bool(self._client_options.repeat_destructive)
             may = may_repeat(intent.listed.standing, keyed=keyed, destructive=also_destructive)
             may = may or (not doubtful and isinstance(ended, Failed))
             if attempt >= self._client_options.attempts or not may:
@@ -112,7 +115,7 @@ class Sender:
     ) -> types.CallToolResult | Failed:
         """Make one attempt. A challenge means that this attempt started nothing; earlier attempts may have."""
         try:
-            return await self.attempt(intent, arguments, meta)
+            return await self._attempt_with_login(intent, arguments, meta)
         except Challenged as challenged:
             if doubtful and intent.listed.standing.tier is not Tier.READ:
                 told = f"An earlier attempt was sent and its end is not known. {challenged.detail}"
@@ -145,10 +148,15 @@ class Sender:
     async def once(self, intent: Intent) -> types.CallToolResult | None:
         """Make one attempt without a key, for calls without effect; None if there is no answer."""
         try:
-            ended = await self.attempt(intent, intent.arguments, None)
+            ended = await self._attempt_with_login(intent, intent.arguments, None)
         except _AnsweredWithError:
             return None
         return None if isinstance(ended, Failed) else ended
+
+    async def _attempt_with_login(
+        self, intent: Intent, arguments: dict[str, Any], meta: Any
+    ) -> types.CallToolResult | Failed:
+        return await self._login.retry(lambda: self.attempt(intent, arguments, meta), intent.name)
 
     async def attempt(self, intent: Intent, arguments: dict[str, Any], meta: Any) -> types.CallToolResult | Failed:
         """Make one attempt with a timeout; raise Challenged if the server refused the credentials."""

@@ -222,7 +222,12 @@ def _from_desktop_client(value: dict[str, Any]) -> dict[str, Any]:
                 "cwd": server.get("cwd"),
             }
         else:
-            upstreams[safe_name] = {"url": server["url"], "headers": server.get("headers", {})}
+            transport = "sse" if server.get("type") == "sse" else "http"
+            upstreams[safe_name] = {
+                "url": server["url"],
+                "transport": transport,
+                "headers": server.get("headers", {}),
+            }
     return {"mode": "observe", "upstreams": upstreams, "auth": {"stdio": {"kind": "agent", "scopes": ["*"]}}}
 
 

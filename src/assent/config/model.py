@@ -81,6 +81,8 @@ class UpstreamSettings(Section):
     """The folder in which the command runs."""
     url: HttpUrl | None = None
     """The address of an MCP server."""
+    transport: Literal["http", "sse"] = "http"
+    """The transport behind `url`: streamable HTTP, or the older HTTP with SSE (revision 2024-11-05)."""
     headers: dict[str, str] = Field(default_factory=dict)
     """Headers that are sent to the upstream."""
     openapi: str | None = None
@@ -119,6 +121,8 @@ class UpstreamSettings(Section):
             raise ValueError("the command is empty")
         if self.openapi is not None and self.base_url is None:
             raise ValueError("openapi needs base_url: the OpenAPI document never decides where calls go")
+        if self.transport == "sse" and self.url is None:
+            raise ValueError("transport: sse needs url")
         if self.auth is not None and self.url is None:
             raise ValueError(f"auth: {self.auth} needs url")
         if self.auth is None and self.identity == "per_user":

@@ -54,8 +54,9 @@ class UpstreamFactory:
         test = None
         if upstream.test is not None:
             test = self._server(f"{name} (test)", upstream, upstream.test.url, upstream.test.headers)
-        # A relay passes requests on as they are; a credential belongs to one caller's request.
-        relayable = upstream.auth is None
+        # A relay passes requests on as they are; a credential belongs to one caller's request, and sessions of the old
+        # transport are ours.
+        relayable = upstream.auth is None and upstream.transport == "http"
         return HttpLink(
             name, live, test, relayed=relayed, relayable=relayable, per_user=upstream.identity == "per_user"
         )
@@ -138,7 +139,12 @@ class UpstreamFactory:
         streams = Pool(name, target, _STREAMS, circuit_breaker)
         self.pools += [calls, streams]
         client_info = {"name": "assent", "version": version("assent")}
-        return HttpUpstream(calls, client_info, streams, credentials=self._credentials(name, upstream))
+        kind = HttpUpstream
+        if upstream.transport == "sse":
+            from assent.upstreams.http.sse_server import SseUpstream
+
+            kind = SseUpstream
+        return kind(calls, client_info, streams, credentials=self._credentials(name, upstream))
 
     def _credentials(self, name: str, upstream: UpstreamSettings) -> Credentials | None:
         if upstream.auth is None:

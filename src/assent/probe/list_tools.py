@@ -35,12 +35,14 @@ from assent.library.integration import IDENTIFIER
 from assent.library.sdk import sdk_tools
 from assent.mcp.jsonrpc import RpcError
 from assent.probe.errors import reason_of
+from assent.upstreams.errors import ProtocolViolation
 from assent.upstreams.errors import UpstreamError as UpstreamFault
 from assent.upstreams.http.address import BadAddress
 from assent.upstreams.http.address import UpstreamAddress as Address
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.http.server import CAN_BE_ASKED, HttpUpstream
+from assent.upstreams.http.sse_server import find_older_transport
 from assent.upstreams.http.transport import SessionContext
 from assent.upstreams.pagination import all_pages
 from assent.upstreams.stdio.process import id_of_truncated_response, id_of_unversioned_response
@@ -61,11 +63,12 @@ Definitions = list[dict[str, Any]]
 
 
 class ToolListing(list[dict[str, Any]]):
-    """The definitions that a server listed, and its name."""
+    """The definitions that a server listed, its name, and whether it speaks only the old HTTP+SSE transport."""
 
     def __init__(self, definitions: Definitions, server: str) -> None:
         super().__init__(definitions)
         self.server = server
+        self.speaks_sse = False
 
 
 class NotListedError(AssentError):
@@ -80,7 +83,7 @@ async def listed_at(url: str, headers: Mapping[str, str] | None = None, *, patie
         raise NotListedError(str(error)) from None
     try:
         async with asyncio.timeout(patience):
-            return await _list_over_http(HttpUpstream(pool, _CLIENT))
+            return await _list_in_either_transport(HttpUpstream(pool, _CLIENT))
     except (UpstreamFault, RpcError, TimeoutError) as error:
         detail = error.detail if isinstance(error, UpstreamFault) else str(error)
         reason = "it took too long" if isinstance(error, TimeoutError) else visible(detail)
@@ -92,6 +95,18 @@ async def listed_at(url: str, headers: Mapping[str, str] | None = None, *, patie
 def _remedy(reason: str) -> str:
     status = reason.removeprefix("answered ")[:3]
     return f". {_REMEDIES[status]}" if reason.startswith("answered ") and status in _REMEDIES else ""
+
+
+async def _list_in_either_transport(upstream: HttpUpstream) -> ToolListing:
+    try:
+        return await _list_over_http(upstream)
+    except ProtocolViolation as refused:
+        older = await find_older_transport(upstream, refused)
+        if older is None:
+            raise
+        listing = await _list_over_http(older)
+        listing.speaks_sse = True
+        return listing
 
 
 async def _list_over_http(upstream: HttpUpstream) -> ToolListing:

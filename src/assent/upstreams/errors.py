@@ -84,6 +84,8 @@ class ProtocolViolation(UpstreamError):
 
     code = "execute.upstream_garbled"
     remedy = "The upstream violated the protocol; its operator must look at it."
+    answered: int | None = None
+    """The HTTP status, if that is what was wrong."""
 
 
 class Unauthorized(ProtocolViolation):

@@ -138,7 +138,7 @@ def move_servers(file: ClientFile, gateway: str) -> Changes:
         if not entry.url_key or str(entry.fields[entry.url_key]).rstrip("/") == gateway.rstrip("/"):
             continue
         try:
-            changes.moved[_upstream_name(entry.name, changes.moved)] = _upstream(entry)
+            changes.moved[_upstream_name(entry.name, changes.moved)] = _upstream(entry, file.data)
         except ValueError as error:
             changes.left[entry.name] = str(error)
         else:
@@ -232,7 +232,7 @@ def _wrap(file: ClientFile, entry: ServerEntry, assent: str) -> None:
         file.add(entry.path, "args", before, after=entry.command_key)
 
 
-def _upstream(entry: ServerEntry) -> dict[str, Any]:
+def _upstream(entry: ServerEntry, data: Any) -> dict[str, Any]:
     """An entry with a URL as an upstream of `assent.yaml`; raises ValueError if only the client can fill it in."""
     headers: dict[str, str] = {}
     for key in _HEADERS:
@@ -244,7 +244,10 @@ def _upstream(entry: ServerEntry) -> dict[str, Any]:
     if variable := entry.fields.get("bearer_token_env_var"):
         headers["Authorization"] = f"Bearer ${{{variable}}}"
     url = _portable(str(entry.fields[entry.url_key]))
-    return {"url": url, **({"headers": headers} if headers else {})}
+    # Gemini writes the older transport as `url` and the newer one as `httpUrl`.
+    older = entry.fields.get("type") == "sse" or (entry.url_key == "url" and _is_gemini(data))
+    transport = {"transport": "sse"} if older else {}
+    return {"url": url, **transport, **({"headers": headers} if headers else {})}
 
 
 def _portable(text: str) -> str:

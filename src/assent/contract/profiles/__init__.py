@@ -60,6 +60,8 @@ class Profile:
     """Verbs by tier: a tool without a contract whose name has one is treated at least as strictly as that tier."""
     always_confirms: tuple[str, ...] = ()
     """The risks at which `confirmation: {by: none}` is refused, even with a reason."""
+    repeats_destructive: bool = False
+    """Whether a client repeats a failed call that is destructive and idempotent."""
     plain_annotations: bool = False
     """Whether annotations have no keys besides the title and the hints."""
 

@@ -57,6 +57,11 @@ class UpstreamAddress:
         )
 
     @property
+    def url(self) -> str:
+        """The whole address, to which a relative one can be joined."""
+        return self.loggable + self.path.decode()
+
+    @property
     def loggable(self) -> str:
         """The address for a log: without path and query, which may contain a secret."""
         return f"{'https' if self.tls is not None else 'http'}://{self.authority.decode()}"

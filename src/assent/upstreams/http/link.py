@@ -11,7 +11,7 @@ from assent.mcp.protocol import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from assent.mcp.requests import Era, McpRequest
 from assent.ports import NotReached
 from assent.upstreams.base import McpLink, asks_of, caller_of, suspended_call, with_log_level
-from assent.upstreams.errors import UpstreamError
+from assent.upstreams.errors import ProtocolViolation, UpstreamError, setting_of
 from assent.upstreams.http.server import CAN_BE_ASKED, Described, HttpUpstream
 from assent.upstreams.http.sessions import UpstreamSessions
 from assent.upstreams.http.transport import SessionContext, SessionLost
@@ -86,7 +86,7 @@ class HttpLink(McpLink):
 
     async def load(self) -> list[dict[str, Any]]:
         """Load every tool definition as the upstream wrote it. Raises UpstreamError if that fails."""
-        described = self._live.described = await self._live.server.describe()
+        described = self._live.described = await self._describe()
         if described.version in MODERN_PROTOCOL_VERSIONS:
             return await self._live.server.list_all(
                 "tools/list", "tools", SessionContext(described.version, capabilities={})
@@ -96,6 +96,18 @@ class HttpLink(McpLink):
             return await self._live.server.list_all("tools/list", "tools", peer)
         finally:
             await self._live.server.close_session(peer)
+
+    async def _describe(self) -> Described:
+        """Raise an error that names the setting, if the server speaks the older transport."""
+        try:
+            return await self._live.server.describe()
+        except ProtocolViolation as refused:
+            from assent.upstreams.http.sse_server import find_older_transport
+
+            if await find_older_transport(self._live.server, refused) is None:
+                raise
+            advice = f"It speaks the older HTTP+SSE transport: write `transport: sse` at `{setting_of(self.name)}`"
+            raise ProtocolViolation(self.name, refused.detail, sent=True, advice=advice) from None
 
     async def _request(
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool

@@ -1,11 +1,14 @@
 """An MCP client for a server behind a URL, in either era; it passes the server's JSON on unchanged."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from secrets import randbits
 from typing import Any
+
+import orjson
 
 from assent.mcp.channel import StreamListener
 from assent.mcp.envelope import with_envelope
@@ -16,6 +19,7 @@ from assent.mcp.protocol import (
     MODERN_PROTOCOL_VERSIONS,
     SERVER_INFO_META_KEY,
 )
+from assent.mcp.sse import EventReader, EventTooLarge, Turns
 from assent.upstreams.errors import ProtocolViolation, UpstreamError
 from assent.upstreams.http.connection import UpstreamResponse
 from assent.upstreams.http.pool import Pool
@@ -27,6 +31,7 @@ from assent.upstreams.tasks import without_tasks
 from assent.web.asgi import Headers
 
 _SMALL = 65536
+_EVENT = 1024 * 1024
 CAN_BE_ASKED: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
 """Capabilities that callers may have. Servers list some tools only to clients that can be asked."""
 
@@ -81,6 +86,11 @@ class HttpUpstream:
             return await self._describe_by_handshake()
         return described_by_discovery(result) or await self._describe_by_handshake()
 
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """What another client of the same server is made of."""
+        return self.pool, self._client_info, self._streams, None, self._credentials
+
     async def _describe_by_handshake(self) -> Described:
         described, peer = await self.open_session({})
         await self.close_session(peer)
@@ -90,11 +100,7 @@ class HttpUpstream:
         self, capabilities: dict[str, Any], owner: CredentialOwner = SHARED
     ) -> tuple[Described, SessionContext]:
         """Do the handshake; the peer has a session id if the upstream keeps sessions."""
-        params = {
-            "protocolVersion": LATEST_HANDSHAKE_VERSION,
-            "capabilities": capabilities,
-            "clientInfo": self._client_info,
-        }
+        params = initialize_params(capabilities, self._client_info)
         request_id = next(self._ids)
         message = {"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": params}
         response = await self._transport.post(message, SessionContext("", owner=owner))
@@ -164,12 +170,13 @@ class HttpUpstream:
         transport = McpHttpTransport(self._streams, self._credentials)
         return await transport.post(message, peer, safe=True, patient=True)
 
-    async def open_session_stream(self, peer: SessionContext) -> UpstreamResponse:
+    async def session_messages(self, peer: SessionContext) -> AsyncIterator[dict[str, Any]]:
         """Open the stream of the messages that the upstream sends in a session apart from its responses."""
         fields: Headers = [(b"accept", b"text/event-stream"), (b"mcp-protocol-version", peer.version.encode())]
         if peer.session is not None:
             fields.append((b"mcp-session-id", peer.session.encode("latin-1")))
-        return await self._transport.send(self._streams, b"GET", fields, peer, patient=True)
+        response = await self._transport.send(self._streams, b"GET", fields, peer, patient=True)
+        return stream_messages(self.pool.name, response)
 
     async def notify(self, method: str, params: dict[str, Any] | None, peer: SessionContext) -> None:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
@@ -190,6 +197,31 @@ class HttpUpstream:
         task = asyncio.ensure_future(notify())
         self._cancel_notices.add(task)
         task.add_done_callback(self._cancel_notices.discard)
+
+
+async def stream_messages(name: str, response: UpstreamResponse) -> AsyncIterator[dict[str, Any]]:
+    """The messages on an endless stream."""
+    reader, turns = EventReader(_EVENT), Turns()
+    try:
+        if not (response.header(b"content-type") or b"").lower().startswith(b"text/event-stream"):
+            raise ProtocolViolation(name, f"cannot be subscribed to ({response.status})", sent=True)
+        async for piece in response.pieces():
+            for event in reader.feed(piece):
+                await turns.over()
+                if event.data and isinstance(message := orjson.loads(event.data), dict):
+                    yield message
+    except (orjson.JSONDecodeError, EventTooLarge):
+        raise ProtocolViolation(name, "a notification is not a JSON-RPC message", sent=True) from None
+    finally:
+        response.close()
+
+
+def initialize_params(capabilities: dict[str, Any], client_info: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "protocolVersion": LATEST_HANDSHAKE_VERSION,
+        "capabilities": capabilities,
+        "clientInfo": client_info,
+    }
 
 
 def described_by_discovery(result: dict[str, Any]) -> Described | None:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Hashable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import Any, Protocol
-
-import orjson
 
 from assent.mcp.channel import ACKNOWLEDGED
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import INVALID_PARAMS, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
-from assent.mcp.sse import EventReader, EventTooLarge, Turns
 from assent.upstreams.errors import ProtocolViolation, Unreachable, UpstreamError
-from assent.upstreams.http.connection import UpstreamResponse
-from assent.upstreams.http.server import Described, HttpUpstream
+from assent.upstreams.http.server import Described, HttpUpstream, stream_messages
 from assent.upstreams.http.transport import SessionContext, SessionLost
 from assent.upstreams.subscription_counts import ResourceInterest
 
-_EVENT = 1024 * 1024
 LISTS = {
     "tools": "toolsListChanged",
     "prompts": "promptsListChanged",
@@ -143,7 +138,7 @@ class HttpSubscriptions:
     async def _stream_modern(self, wanted: dict[str, Any], acknowledged: asyncio.Future[None]) -> None:
         peer = SessionContext(LATEST_MODERN_VERSION, capabilities={})
         response = await self._server.open_stream("subscriptions/listen", {"notifications": wanted}, peer)
-        async for message in self._messages(response):
+        async for message in stream_messages(self._server.pool.name, response):
             if message.get("method") == ACKNOWLEDGED:
                 if not acknowledged.done():
                     acknowledged.set_result(None)
@@ -155,36 +150,17 @@ class HttpSubscriptions:
     async def _listen_in_session(self) -> None:
         _, peer = await self._server.open_session({})
         try:
-            response = await self._server.open_session_stream(peer)
+            messages = await self._server.session_messages(peer)
             self._peer = peer
             for uri in self._resource_interest:
                 with suppress(RpcError):
                     await self._server.request("resources/subscribe", {"uri": uri}, peer, safe=True)
             self._open.set()
-            async for message in self._messages(response):
+            async for message in messages:
                 self._on_message(message)
         finally:
             self._peer = None
             await asyncio.shield(self._server.close_session(peer))
-
-    async def _messages(self, response: UpstreamResponse) -> AsyncIterator[dict[str, Any]]:
-        reader, turns = EventReader(_EVENT), Turns()
-        try:
-            if not (response.header(b"content-type") or b"").lower().startswith(b"text/event-stream"):
-                raise ProtocolViolation(
-                    self._server.pool.name, f"cannot be subscribed to ({response.status})", sent=True
-                )
-            async for piece in response.pieces():
-                for event in reader.feed(piece):
-                    await turns.over()
-                    if event.data and isinstance(message := orjson.loads(event.data), dict):
-                        yield message
-        except (orjson.JSONDecodeError, EventTooLarge):
-            raise ProtocolViolation(
-                self._server.pool.name, "a notification is not a JSON-RPC message", sent=True
-            ) from None
-        finally:
-            response.close()
 
     def _on_message(self, message: dict[str, Any]) -> None:
         if (notification := strip_subscription_meta(message)) is not None:

@@ -63,10 +63,14 @@ class McpHttpTransport:
         fields: Headers | None = None,
         safe: bool = False,
         patient: bool = False,
+        path: bytes | None = None,
     ) -> UpstreamResponse:
         """Send a message; `patient` is for a response that may be silent and has no end."""
         body = orjson.dumps(message)
-        head = self._heads.get(peer.version) or self._make_head(peer.version)
+        if path is not None:
+            head = self.pool.target.head(b"POST", path) + _ACCEPT
+        else:
+            head = self._heads.get(peer.version) or self._make_head(peer.version)
         routing = _routing(message, peer, fields)
         limit = FOREVER if patient else None
 
@@ -124,17 +128,24 @@ class McpHttpTransport:
             self.streams = streams
         if streams:
             return await self._read_stream(response, request_id, peer, stream_listener)
-        if 300 <= response.status < 400:
-            raise self._violation(f"answered {response.status}, which is a redirect")
-        if response.status in _UNAUTHORIZED:
-            raise self._unauthorized(response)
+        if 300 <= response.status < 400 or response.status in _UNAUTHORIZED:
+            raise self.refusal(response)
         if not kind.startswith(b"application/json"):
             shown = kind.decode("latin-1")[:64] or "no content type"
-            raise self._violation(f"answered {response.status} with {shown}")
+            raise self.refusal(response, f"with {shown}")
         body = await response.read(self.pool.limits.body)
         if response.status >= 400 and not self._is_error(body):
-            raise self._violation(f"answered {response.status}")
+            raise self.refusal(response)
         return self._unwrap(self._parse(body), request_id)
+
+    def refusal(self, response: UpstreamResponse, how: str = "") -> ProtocolViolation:
+        """The error for a response whose status says that there is no result."""
+        if response.status in _UNAUTHORIZED:
+            return self._unauthorized(response)
+        how = ", which is a redirect" if 300 <= response.status < 400 else how and f" {how}"
+        violation = self._violation(f"answered {response.status}{how}")
+        violation.answered = response.status
+        return violation
 
     def _unauthorized(self, response: UpstreamResponse) -> Unauthorized:
         """Explain to the operator which credentials are missing and where to write them."""
