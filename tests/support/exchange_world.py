@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode, urljoin
 
 import httpx2
@@ -23,6 +22,7 @@ from mcp.server.auth.settings import AuthSettings
 from assent.web.asgi import App, Receive, Scope, Send
 from assent.web.server import bind, make_server
 from support.loopback_server import PromptServer
+from support.oauth_server import demanding
 from support.oidc_provider import _MODULES, _NODE
 
 AUDIENCE = "https://gateway.example/mcp"
@@ -138,7 +138,16 @@ class JwtNotes:
             self.calls.append((person, name))
             return f"{name} of {person}"
 
-        inner: Any = server.streamable_http_app()
+        @server.tool()
+        def write_note(name: str) -> str:
+            """Writes one of your notes."""
+            return f"wrote {read_note(name)}"
+
+        async def scopes_of(token: str) -> list[str]:
+            found = await self.verify_token(token)
+            return found.scopes if found is not None else []
+
+        inner = demanding(server.streamable_http_app(), "write_note", "notes:all", scopes_of)
 
         async def watched(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] == "http":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets as random
+import shlex
 import time
 from contextlib import suppress
 from functools import partial
@@ -363,10 +364,11 @@ class GatewayApp:
         missing = scope if scope is not None else await link.missing_connection(call.principal)
         if missing is None:
             return None
-        shared = self.settings.upstreams[name].identity == "shared"
+        if self.settings.upstreams[name].identity == "shared":
+            more = "".join(f" --scope {shlex.quote(word)}" for word in missing.split())
+            return ConnectionNeeded(name, f"an operator runs `assent login {name}{more}`", missing)
         query = urlencode({"upstream": name, **({"scope": missing} if missing else {})})
-        page = f"{self.settings.public_url.rstrip('/')}/console/connections?{query}"
-        return ConnectionNeeded(name, f"an operator runs `assent login {name}`" if shared else page, missing)
+        return ConnectionNeeded(name, f"{self.settings.public_url.rstrip('/')}/console/connections?{query}", missing)
 
     async def _real_paths_of(self, call: Call) -> list[tuple[str, str]]:
         """The real paths of a call's arguments, for a server that a command starts on this machine."""

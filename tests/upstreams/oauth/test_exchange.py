@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,13 @@ def upstream(notes: JwtNotes, world: Providers, grant: str, **more: Any) -> dict
 
 
 @asynccontextmanager
-async def exchanging(folder: Path, grant: str, **more: Any) -> AsyncIterator[World]:
+async def exchanging(folder: Path, grant: str, contracts: Sequence[str] = (), **more: Any) -> AsyncIterator[World]:
     """A gateway whose upstream trusts the identity provider itself (`token`) or the other server (`id_jag`)."""
     async with providers() as world, jwt_notes(world.idp if grant == "token" else world.other) as notes:
         keys = [{"name": "robot", "key": "key-of-robot", "kind": "agent", "scopes": ["*"]}]
         auth = {"jwt": {"issuer": world.idp, "audience": AUDIENCE}, "api_keys": keys}
         upstreams = {"notes": upstream(notes, world, grant, **more)}
-        async with gateway(folder, upstreams, auth=auth, contracts=[], visibility="locked") as (url, app):
+        async with gateway(folder, upstreams, auth=auth, contracts=list(contracts), visibility="locked") as (url, app):
             started = await begin_sign_in(notes.url, BACK)
             answer = await log_in(started.url, "operator")
             await finish_sign_in(started, answer, app.vault, "notes", SHARED, OPERATOR, time.time)
@@ -51,8 +51,8 @@ async def exchanging(folder: Path, grant: str, **more: Any) -> AsyncIterator[Wor
             yield url, app, notes, world
 
 
-async def read(url: str, token: str, note: str) -> dict[str, Any]:
-    params = {"name": "read_note", "arguments": {"name": note}}
+async def read(url: str, token: str, note: str, tool: str = "read_note") -> dict[str, Any]:
+    params = {"name": tool, "arguments": {"name": note}}
     headers = {"authorization": f"Bearer {token}", "accept": "application/json, text/event-stream"}
     async with httpx2.AsyncClient(timeout=60) as http:
         answer = await http.post(
@@ -90,6 +90,16 @@ async def test_an_upstream_that_names_another_authorization_server_gets_no_token
     assert problem(refused)["code"] == "guard.not_connected"
     assert not [line for line in world.log if line.startswith("exchange")]
     assert notes.calls == []
+
+
+@needs_provider
+async def test_a_scope_that_the_upstream_asks_for_is_exchanged_for(tmp_path: Path) -> None:
+    contract = tmp_path / "notes.yaml"
+    contract.write_text(write_yaml({"tools": {"write_note": {"side_effect": "write"}}}))
+    async with exchanging(tmp_path, "token", contracts=[str(contract)]) as (url, _, notes, world):
+        answer = await read(url, await world.token("ann"), "plan", "write_note")
+    assert answer["content"][0]["text"] == "wrote plan of ann"
+    assert notes.calls == [("ann", "plan")], "the refused request ran nothing"
 
 
 @needs_provider

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -47,11 +48,13 @@ async def begin_sign_in(
     """
     async with new_http() as http:
         server = await discover(http, url, *await _challenge(http, url))
+        # A client that is registered now may ask for no other scope later.
+        server = replace(server, scope=union_scopes(" ".join(scopes) or server.scope, more))
         if client_id is None:
             client = await register(http, server, redirect_uri, metadata_url)
         else:
             client = configured_client(server, client_id, client_secret)
-    return begin(server, client, redirect_uri, union_scopes(" ".join(scopes) or server.scope, more))
+    return begin(server, client, redirect_uri)
 
 
 def configured_client(server: AuthorizationServer, client_id: str, client_secret: str | None) -> OAuthClient:
