@@ -9,20 +9,22 @@ from urllib.parse import urlencode, urlsplit
 
 import httpx2
 
+from assent.contract.yaml_document import write_yaml
 from assent.core.principal import Principal
 from assent.upstreams.oauth.owner import SHARED, PersonOwner
 from support.console_browser import signed_in
 from support.gateways import gateway
 from support.oauth_server import OAuthServer, oauth_server
+from support.problems import problem
 from upstreams.oauth.test_gateway import read, settings
 from upstreams.oauth.test_tokens import sign_in
 
 VIEWER = frozenset({"viewer"})
 
 
-async def connect(person: Any, server: OAuthServer, account: str) -> httpx2.Response:
+async def connect(person: Any, server: OAuthServer, account: str, scope: str = "") -> httpx2.Response:
     """Press the button, consent at the server as this account, and come back."""
-    page = await person.send("/console/connections/notes/connect", {})
+    page = await person.send("/console/connections/notes/connect", {"scope": scope})
     assert page.status_code == 200, page.text
     url = re.search(r'<a class="button primary" href="([^"]+)"', page.text)
     assert url is not None
@@ -52,6 +54,29 @@ async def test_a_person_connects_their_account_and_their_agents_use_it(tmp_path:
         await app.store.flush()
         events = [one.entry.facts.get("event") for one in await app.store.entries()]
         assert "upstream.connected" in events and "upstream.disconnected" in events
+
+
+async def test_a_person_allows_more_when_a_call_needs_it(tmp_path: Path) -> None:
+    contract = tmp_path / "notes.yaml"
+    contract.write_text(write_yaml({"tools": {"write_note": {"side_effect": "write"}}}))
+    async with oauth_server() as server:
+        conf = {**settings(server, "per_user"), "contracts": [str(contract)]}
+        async with gateway(tmp_path, **conf) as (url, app), httpx2.AsyncClient() as http:
+            await app.vault.put("notes", SHARED, (await sign_in(server, "operator")).as_json())
+            await app.reload("notes")
+            async with signed_in(url, app.store, id="ann", roles=VIEWER) as person:
+                await connect(person, server, "ann")
+                refused = await read(http, url, "ann", "plan", "write_note")
+                where = problem(refused)["connect_url"]
+                assert "notes:all" in refused["content"][0]["text"]
+                page = (await person.get(where[where.index("/console") :])).text
+                asked = re.search(r'name="scope" value="([^"]+)"', page)
+                assert asked is not None and asked[1] == "notes:all"
+                assert (await connect(person, server, "ann", asked[1])).status_code == 303
+                assert "Allow more" not in (await person.get(where[where.index("/console") :])).text
+            answer = await read(http, url, "ann", "plan", "write_note")
+        assert answer["content"][0]["text"] == "wrote plan of ann"
+        assert server.calls == [("ann", "plan")], "the refused request ran nothing"
 
 
 async def test_an_answer_works_once_and_only_in_the_session_that_asked(tmp_path: Path) -> None:

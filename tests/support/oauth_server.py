@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +27,8 @@ from mcp.server.auth.provider import (
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
+from assent.web.asgi import App, Receive, Scope, Send
+from assent.web.http import respond
 from assent.web.server import bind, make_server
 from support.loopback_server import PromptServer
 
@@ -136,6 +138,30 @@ class OAuthServer:
         return dict(httpx2.URL(answer.headers["location"]).params)
 
 
+def demanding(inner: Any, tool: str, scope: str, scopes_of: Callable[[str], Awaitable[list[str]]]) -> App:
+    """A server of which one tool needs a further scope: a call without it gets 403 with a challenge."""
+
+    async def app(asgi: Scope, receive: Receive, send: Send) -> None:
+        if asgi["type"] != "http" or asgi["method"] != "POST" or asgi["path"] != "/mcp":
+            return await inner(asgi, receive, send)
+        message = await receive()
+        while message.get("more_body"):
+            part = await receive()
+            message = {**part, "body": message["body"] + part["body"]}
+        credential = dict(asgi["headers"]).get(b"authorization", b"").decode().removeprefix("Bearer ")
+        if f'"{tool}"'.encode() in message["body"] and scope not in await scopes_of(credential):
+            challenge = f'Bearer error="insufficient_scope", scope="{scope}"'.encode()
+            return await respond(send, 403, b"{}", [(b"www-authenticate", challenge)])
+        replayed = [message]
+
+        async def again() -> Any:
+            return replayed.pop() if replayed else await receive()
+
+        return await inner(asgi, again, send)
+
+    return app
+
+
 @asynccontextmanager
 async def oauth_server(lasts: int = 3600) -> AsyncIterator[OAuthServer]:
     """Serve a notes server that needs a token with the scope `notes`."""
@@ -162,7 +188,17 @@ async def oauth_server(lasts: int = 3600) -> AsyncIterator[OAuthServer]:
         calls.append((person, name))
         return f"{name} of {person}"
 
-    uvicorn_server = PromptServer(make_server(server.streamable_http_app(), drain=1, lifespan="auto").config)
+    @server.tool()
+    def write_note(name: str) -> str:
+        """Writes one of your notes."""
+        return f"wrote {read_note(name)}"
+
+    async def scopes_of(token: str) -> list[str]:
+        found = await accounts.load_access_token(token)
+        return found.scopes if found is not None else []
+
+    app = demanding(server.streamable_http_app(), "write_note", "notes:all", scopes_of)
+    uvicorn_server = PromptServer(make_server(app, drain=1, lifespan="auto").config)
     import asyncio
 
     task = asyncio.ensure_future(uvicorn_server._serve(sockets=[listener]))

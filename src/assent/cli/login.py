@@ -31,9 +31,18 @@ _PAGE = b"<!doctype html><title>Assent</title><p>%b You can close this page and 
 @click.option("--no-browser", is_flag=True, help="Only print the address, for a machine without a browser.")
 @click.option("--port", default=0, type=click.IntRange(0, 65535), help="The local port for the answer. Default: any.")
 @click.option("--within", default=300, show_default=True, type=click.IntRange(1, 3600), help="Seconds to wait.")
+@click.option("--scope", "scopes", multiple=True, help="A scope to ask for beside the usual ones. May be repeated.")
 @click.option("--logout", is_flag=True, help="Forget the connection and end its token.")
 @config_option
-def login(upstream: str, no_browser: bool, port: int, within: int, logout: bool, config: Path | None) -> None:
+def login(
+    upstream: str,
+    no_browser: bool,
+    port: int,
+    within: int,
+    scopes: tuple[str, ...],
+    logout: bool,
+    config: Path | None,
+) -> None:
     """Connect an upstream that needs OAuth: sign in with a browser, and the gateway keeps the token.
 
     With `identity: shared` every caller uses this connection. With `identity: per_user` it is used only to list the
@@ -46,7 +55,7 @@ def login(upstream: str, no_browser: bool, port: int, within: int, logout: bool,
     if logout:
         asyncio.run(_logout(settings, upstream))
         return
-    asyncio.run(_login(settings, upstream, entry, not no_browser, port, within))
+    asyncio.run(_login(settings, upstream, entry, not no_browser, port, within, " ".join(scopes)))
     click.echo(f"{upstream} is connected.", err=True)
 
 
@@ -65,7 +74,7 @@ def _entry(settings: Settings, upstream: str) -> UpstreamSettings:
 
 
 async def _login(
-    settings: Settings, upstream: str, entry: UpstreamSettings, browser: bool, port: int, within: int
+    settings: Settings, upstream: str, entry: UpstreamSettings, browser: bool, port: int, within: int, more: str
 ) -> None:
     from assent.upstreams.oauth.errors import OAuthProblem
     from assent.upstreams.oauth.login import begin_sign_in, finish_sign_in
@@ -76,7 +85,12 @@ async def _login(
         async with asyncio.timeout(within), _Callback(port) as callback:
             own = entry.oauth
             started = await begin_sign_in(
-                entry.url, callback.address, client_id=own.client_id, client_secret=own.client_secret, scopes=own.scopes
+                entry.url,
+                callback.address,
+                client_id=own.client_id,
+                client_secret=own.client_secret,
+                scopes=own.scopes,
+                more=more,
             )
             _show(started, browser)
             answer = await callback.answer

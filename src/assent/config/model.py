@@ -59,6 +59,15 @@ class TestEndpoint(Section):
     """Headers that are sent to it."""
 
 
+class ProviderClient(Section):
+    """Assent's own client at the identity provider of the callers."""
+
+    client_id: Annotated[str, Field(min_length=1)]
+    """The id of the client."""
+    client_secret: Annotated[str, Field(min_length=1)]
+    """The secret of the client."""
+
+
 class UpstreamClient(Section):
     """Assent's own client at an upstream's authorization server, where one was registered by hand."""
 
@@ -68,6 +77,22 @@ class UpstreamClient(Section):
     """The secret of the client, if it has one."""
     scopes: tuple[str, ...] = ()
     """The scopes to ask for. Default: those that the upstream names."""
+    exchange: Literal["token", "id_jag"] | None = None
+    """Whether callers' own tokens are exchanged: at the upstream's authorization server (`token`, RFC 8693), or at the
+    identity provider for an identity assertion that the upstream's authorization server accepts (`id_jag`)."""
+    issuer: str | None = None
+    """The upstream's authorization server, which gets the token or the assertion. Default with `token`: the issuer of
+    `auth.jwt`."""
+    identity_provider: ProviderClient | None = None
+    """Assent's client at the issuer of `auth.jwt`, for `exchange: id_jag`."""
+
+    @model_validator(mode="after")
+    def _exchange_is_complete(self) -> UpstreamClient:
+        if self.exchange is not None and self.client_id is None:
+            raise ValueError("exchange needs client_id: a client that the authorization server lets exchange tokens")
+        if self.exchange == "id_jag" and (self.issuer is None or self.identity_provider is None):
+            raise ValueError("exchange: id_jag needs issuer and identity_provider")
+        return self
 
 
 class UpstreamSettings(Section):
@@ -123,6 +148,8 @@ class UpstreamSettings(Section):
             raise ValueError("openapi needs base_url: the OpenAPI document never decides where calls go")
         if self.transport == "sse" and self.url is None:
             raise ValueError("transport: sse needs url")
+        if self.oauth.exchange is not None and (self.auth, self.identity) != ("oauth", "per_user"):
+            raise ValueError("oauth.exchange needs auth: oauth and identity: per_user")
         if self.auth is not None and self.url is None:
             raise ValueError(f"auth: {self.auth} needs url")
         if self.auth is None and self.identity == "per_user":
@@ -408,6 +435,13 @@ class Settings(Section):
     """The gateway's own keys."""
     console: ConsoleSettings = ConsoleSettings()
     """Sign-in to the console."""
+
+    @model_validator(mode="after")
+    def _exchange_has_tokens(self) -> Settings:
+        exchanging = [name for name, one in self.upstreams.items() if one.oauth.exchange is not None]
+        if exchanging and self.auth.jwt is None:
+            raise ValueError(f"upstream {exchanging[0]} exchanges callers' tokens, so auth.jwt must name their issuer")
+        return self
 
     def approver_step_up(self) -> dict[str, StepUp]:
         """What a yes needs of the approver's authentication, by the risk of the call."""

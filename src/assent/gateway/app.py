@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets as random
+import shlex
 import time
 from contextlib import suppress
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from assent.config.anchors import log_signer_of, periodic_signer_of
 from assent.config.keyring import Keyring
@@ -80,7 +82,9 @@ class GatewayApp:
         self.upstream_factory = UpstreamFactory(self.vault)
         alone = len(settings.upstreams) == 1
         for name, upstream in settings.upstreams.items():
-            self.links[name] = self.upstream_factory.link(name, upstream, relayed=alone)
+            self.links[name] = self.upstream_factory.link(
+                name, upstream, relayed=alone, provider=_provider_of(settings)
+            )
         self.loaded = asyncio.Event()
         retention = settings.defaults.idempotency.retention
         self.work = EffectRunner(store, time.time, retention=retention, keyed_hash=self.keyring.keyed_hash)
@@ -178,13 +182,20 @@ class GatewayApp:
         contracts = contracts_of(settings) if contracts is None else contracts
         old_policies, policies = self.policies, await asyncio.to_thread(policies_of, settings)
         log_signer, notifier = log_signer_of(settings, self.store), self._make_notifier(settings)
-        kept = {name: one for name, one in settings.upstreams.items() if self.settings.upstreams.get(name) == one}
+        same_provider = _provider_of(settings) == _provider_of(self.settings)
+        kept = {
+            name: one
+            for name, one in settings.upstreams.items()
+            if self.settings.upstreams.get(name) == one and (same_provider or one.oauth.exchange is None)
+        }
         before, pools = dict(self.links), list(self.upstream_factory.pools)
         fresh: dict[str, Link] = {}
         try:
             for name, one in settings.upstreams.items():
                 if name not in kept:
-                    fresh[name] = self.upstream_factory.link(name, one, relayed=len(settings.upstreams) == 1)
+                    fresh[name] = self.upstream_factory.link(
+                        name, one, relayed=len(settings.upstreams) == 1, provider=_provider_of(settings)
+                    )
             loaded = dict(zip(fresh, await asyncio.gather(*map(tools_of, fresh.values())), strict=True))
             self.tool_loader.check(settings, contracts, fresh, loaded, policies)
         except BaseException:
@@ -353,9 +364,11 @@ class GatewayApp:
         missing = scope if scope is not None else await link.missing_connection(call.principal)
         if missing is None:
             return None
-        shared = self.settings.upstreams[name].identity == "shared"
-        page = f"{self.settings.public_url.rstrip('/')}/console/connections?upstream={name}"
-        return ConnectionNeeded(name, f"an operator runs `assent login {name}`" if shared else page, missing)
+        if self.settings.upstreams[name].identity == "shared":
+            more = "".join(f" --scope {shlex.quote(word)}" for word in missing.split())
+            return ConnectionNeeded(name, f"an operator runs `assent login {name}{more}`", missing)
+        query = urlencode({"upstream": name, **({"scope": missing} if missing else {})})
+        return ConnectionNeeded(name, f"{self.settings.public_url.rstrip('/')}/console/connections?{query}", missing)
 
     async def _real_paths_of(self, call: Call) -> list[tuple[str, str]]:
         """The real paths of a call's arguments, for a server that a command starts on this machine."""
@@ -430,6 +443,11 @@ async def open_gateway(settings: Settings) -> GatewayApp:
 
 def _digest_of(policies: PolicyEngine | None) -> str:
     return "" if policies is None else policies.digest
+
+
+def _provider_of(settings: Settings) -> str:
+    """The issuer of the callers' tokens, if there is one."""
+    return settings.auth.jwt.issuer if settings.auth.jwt is not None else ""
 
 
 def _identity_of(caller: Principal) -> tuple[object, ...]:

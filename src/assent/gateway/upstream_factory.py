@@ -9,7 +9,7 @@ from collections.abc import Collection, Coroutine, Iterable, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from assent.config.model import UpstreamSettings
+from assent.config.model import UpstreamClient, UpstreamSettings
 from assent.errors import Fault, SettingsError
 from assent.upstreams.http.address import BadAddress, UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
@@ -26,6 +26,7 @@ from assent.upstreams.stdio.process import LaunchSpec, inherited_environment
 from assent.upstreams.stdio.server import StdioUpstream
 
 if TYPE_CHECKING:
+    from assent.upstreams.oauth.exchange import ExchangeTerms
     from assent.upstreams.oauth.tokens import TokenSource
     from assent.upstreams.openapi.http import SendHttp
 
@@ -44,16 +45,17 @@ class UpstreamFactory:
         self.pools: list[Pool] = []
         self.retiring: set[asyncio.Future[None]] = set()
 
-    def link(self, name: str, upstream: UpstreamSettings, *, relayed: bool) -> Link:
+    def link(self, name: str, upstream: UpstreamSettings, *, relayed: bool, provider: str = "") -> Link:
+        """The link to an upstream. `provider` is the issuer of callers' tokens."""
         if upstream.openapi is not None:
             return self._api_link(name, upstream, upstream.openapi)
         if upstream.command is not None:
             return self._stdio_link(name, upstream, upstream.command)
         assert upstream.url is not None
-        live = self._server(name, upstream, upstream.url, upstream.headers)
+        live = self._server(name, upstream, upstream.url, upstream.headers, provider)
         test = None
         if upstream.test is not None:
-            test = self._server(f"{name} (test)", upstream, upstream.test.url, upstream.test.headers)
+            test = self._server(f"{name} (test)", upstream, upstream.test.url, upstream.test.headers, provider)
         # A relay passes requests on as they are; a credential belongs to one caller's request, and sessions of the old
         # transport are ours.
         relayable = upstream.auth is None and upstream.transport == "http"
@@ -133,7 +135,9 @@ class UpstreamFactory:
 
         return base, send_over(pool)
 
-    def _server(self, name: str, upstream: UpstreamSettings, url: str, headers: Mapping[str, str]) -> HttpUpstream:
+    def _server(
+        self, name: str, upstream: UpstreamSettings, url: str, headers: Mapping[str, str], provider: str
+    ) -> HttpUpstream:
         target, circuit_breaker = _target(name, url, headers), CircuitBreaker(name, time.monotonic)
         calls = Pool(name, target, Limits(silence=float(upstream.timeout)), circuit_breaker)
         streams = Pool(name, target, _STREAMS, circuit_breaker)
@@ -144,9 +148,9 @@ class UpstreamFactory:
             from assent.upstreams.http.sse_server import SseUpstream
 
             kind = SseUpstream
-        return kind(calls, client_info, streams, credentials=self._credentials(name, upstream))
+        return kind(calls, client_info, streams, credentials=self._credentials(name, upstream, url, provider))
 
-    def _credentials(self, name: str, upstream: UpstreamSettings) -> Credentials | None:
+    def _credentials(self, name: str, upstream: UpstreamSettings, url: str, provider: str) -> Credentials | None:
         if upstream.auth is None:
             return None
         from assent.upstreams.oauth.sources import KeyCredentials, OAuthCredentials
@@ -157,12 +161,38 @@ class UpstreamFactory:
         if upstream.auth == "key":
             return KeyCredentials(name, self._vault, upstream.key_header, upstream.key_prefix)
         tokens = self._tokens[name] = TokenSource(name, self._vault, time.time)
-        return OAuthCredentials(tokens)
+        connected = OAuthCredentials(tokens)
+        if upstream.oauth.exchange is None:
+            return connected
+        from assent.upstreams.oauth.exchange import ExchangedTokens, ExchangingCredentials
+
+        return ExchangingCredentials(
+            ExchangedTokens(name, _exchange_terms(upstream.oauth, url, provider), time.time), connected
+        )
 
     def forget_credential(self, upstream: str, owner: CredentialOwner) -> None:
         """Read a credential anew at the next call, because it was changed or removed."""
         if (tokens := self._tokens.get(upstream)) is not None:
             tokens.forget(owner)
+
+
+def _exchange_terms(own: UpstreamClient, url: str, provider: str) -> ExchangeTerms:
+    from assent.upstreams.oauth.discovery import OAuthClient
+    from assent.upstreams.oauth.exchange import ExchangeTerms
+
+    assert own.exchange is not None and own.client_id is not None
+    at_provider = own.identity_provider
+    asking = (at_provider.client_id, at_provider.client_secret) if at_provider else (own.client_id, own.client_secret)
+    return ExchangeTerms(
+        url,
+        own.exchange,
+        own.issuer or provider,
+        own.client_id,
+        own.client_secret,
+        own.scopes,
+        provider,
+        OAuthClient(*asking, "client_secret_basic"),
+    )
 
 
 async def _close(link: Link) -> None:

@@ -28,12 +28,12 @@ def settings(server: OAuthServer, identity: str) -> dict[str, Any]:
     return {"upstreams": {"notes": upstream}, "auth": {"api_keys": keys}, "contracts": []}
 
 
-async def read(http: httpx2.AsyncClient, url: str, name: str, note: str) -> dict[str, Any]:
+async def read(http: httpx2.AsyncClient, url: str, name: str, note: str, tool: str = "read_note") -> dict[str, Any]:
     call = {
         "jsonrpc": "2.0",
         "id": 1,
         "method": "tools/call",
-        "params": {"name": "read_note", "arguments": {"name": note}},
+        "params": {"name": tool, "arguments": {"name": note}},
     }
     headers = {"authorization": f"Bearer key-of-{name}", "accept": "application/json, text/event-stream"}
     answer = await http.post(url, json=call, headers=headers, timeout=60)

@@ -21,8 +21,8 @@ _KIND = "upstream_sign_in"
 
 async def show_connections(page: PageRequest) -> Response:
     found = await page.api(list_connections)
-    wanted = page.query.get("upstream", "")[:40]
-    return page.render("connections.html", connections=found["connections"], wanted=wanted)
+    wanted, more = page.query.get("upstream", "")[:40], _scope_words(page.query.get("scope", ""))
+    return page.render("connections.html", connections=found["connections"], wanted=wanted, more=more)
 
 
 async def begin_connection(page: PageRequest) -> Response:
@@ -35,6 +35,8 @@ async def begin_connection(page: PageRequest) -> Response:
     owner, settings = connection_owner(asked, name), asked.state.settings.upstreams[name]
     if settings.auth != "oauth" or settings.url is None:
         raise PageError(400, "This upstream does not use OAuth.", "Enter your API key instead.")
+    kept = await asked.state.vault.get(name, owner)
+    had = str(kept.fields.get("scope") or "") if kept is not None else ""
     address, public = address_of(page), page.context.public_url().rstrip("/")
     try:
         started = await begin_sign_in(
@@ -43,6 +45,7 @@ async def begin_connection(page: PageRequest) -> Response:
             client_id=settings.oauth.client_id,
             client_secret=settings.oauth.client_secret,
             scopes=settings.oauth.scopes,
+            more=" ".join([*had.split(), *_scope_words(page.field("scope"))]),
             metadata_url=f"{public}/.well-known/oauth-client",
         )
     except OAuthProblem as problem:
@@ -91,6 +94,11 @@ async def enter_key(page: PageRequest) -> Response:
     body = form_body(keep_key, {"key": page.field("key").strip()})
     await page.api(keep_key, names={"upstream": name}, body=body)
     return page.redirect("/console/connections", f"{name} is connected.")
+
+
+def _scope_words(text: str) -> list[str]:
+    """The scopes that a call lacked, as the refusal's link names them; the authorization server asks about them."""
+    return [word for word in text[:1000].split() if word.isascii() and word.isprintable()]
 
 
 def _asked(page: PageRequest) -> ApiRequest:

@@ -26,6 +26,7 @@ from assent.gateway.requests import read_head
 from assent.ports import Store
 from assent.upstreams.http.circuit_breaker import current_caller
 from assent.upstreams.http.fetch import fetch_json
+from assent.upstreams.oauth.subject import SubjectToken, current_subject
 from assent.web.asgi import Headers, Scope
 from assent.web.http import is_loopback
 
@@ -49,6 +50,7 @@ class Authenticator:
     def apply_settings(self, settings: Settings) -> None:
         """Uses these settings from now on."""
         self._settings, anonymous = settings, settings.auth.anonymous
+        self._keeps_tokens = any(one.oauth.exchange is not None for one in settings.upstreams.values())
         embedded = settings.auth.embedded
         self.embedded = EmbeddedTokens(grant_store(self._store, embedded), time.monotonic) if embedded else None
         keys, anonymous = settings.auth.api_keys, settings.auth.anonymous
@@ -71,6 +73,9 @@ class Authenticator:
             assert required is not None
             raise Challenge(required[0], refusal.problem(), [(b"www-authenticate", required[1].encode())]) from None
         current_caller.set(principal)
+        if self._keeps_tokens:
+            token = credential_of(headers) if principal.method == "token" else None
+            current_subject.set(SubjectToken(principal, token) if token is not None else None)
         return principal
 
     async def _find(self, headers: Headers, scope: Scope) -> Principal:

@@ -95,7 +95,7 @@ class McpHttpTransport:
     async def _with_credential(
         self, owner: CredentialOwner, send: Callable[[bytes], Awaitable[UpstreamResponse]]
     ) -> UpstreamResponse:
-        """Send with the owner's credential. A rejected one is renewed once: a server that rejects it ran nothing."""
+        """Send with the owner's credential. A rejected one is renewed or widened once: who rejects it ran nothing."""
         if self._credentials is None:
             return await send(b"")
         credential = await self._credentials.header(owner)
@@ -108,7 +108,10 @@ class McpHttpTransport:
                 raise NotConnected(self.pool.name)
         elif response.status == 403 and (scope := insufficient_scope(response.header(b"www-authenticate"))) is not None:
             response.close()
-            raise NotConnected(self.pool.name, scope)
+            response = await send(await self._credentials.widen(owner, credential, scope))
+            if response.status in _UNAUTHORIZED:
+                response.close()
+                raise NotConnected(self.pool.name, scope)
         return response
 
     async def post_one_way(self, message: dict[str, Any], peer: SessionContext) -> None:

@@ -21,6 +21,20 @@ class Credentials(Protocol):
         """Another header line than the one that was rejected, or NotConnected."""
         ...
 
+    async def widen(self, owner: CredentialOwner, rejected: bytes, scope: str) -> bytes:
+        """A header line with the scope that the rejected one lacks, or NotConnected."""
+        ...
+
+
+def bearer_line(token: str) -> bytes:
+    """The header line that sends a token."""
+    return b"authorization: Bearer %b\r\n" % token.encode()
+
+
+def bearer_token(line: bytes) -> str:
+    """The token in a header line."""
+    return line.removeprefix(b"authorization: Bearer ").rstrip().decode()
+
 
 def insufficient_scope(challenge: bytes | None) -> str | None:
     """The scopes that a 403 answer asks for, or None if it is about something else."""

@@ -56,14 +56,41 @@ class AuthorizationServer:
 
 
 async def discover(
-    http: httpx2.AsyncClient, url: str, metadata_url: str | None = None, scope: str | None = None
+    http: httpx2.AsyncClient,
+    url: str,
+    metadata_url: str | None = None,
+    scope: str | None = None,
+    issuer: str | None = None,
 ) -> AuthorizationServer:
     """Find the authorization server of the upstream at this URL.
 
-    `metadata_url` and `scope` are what the upstream's 401 or 403 answer named.
+    `metadata_url` and `scope` are what the upstream's 401 or 403 answer named. With `issuer`, no other server is used.
     """
     resource = await _resource_metadata(http, url, metadata_url)
-    issuer = str(resource.authorization_servers[0]) if resource is not None else None
+    if resource is not None:
+        issuer = _named_issuer(resource, url, issuer)
+    return _server(await _metadata(http, issuer, url), resource, url, scope)
+
+
+async def discover_token_endpoint(http: httpx2.AsyncClient, issuer: str) -> str:
+    """The token endpoint of a configured issuer."""
+    endpoint = str((await _metadata(http, issuer, issuer)).token_endpoint)
+    check_address(endpoint, issuer)
+    return endpoint
+
+
+def _named_issuer(resource: ProtectedResourceMetadata, url: str, wanted: str | None) -> str:
+    """The authorization server that the upstream names: the first, or the wanted one."""
+    named = [str(one) for one in resource.authorization_servers]
+    if wanted is None:
+        return named[0]
+    found = next((one for one in named if issuers_match(one, wanted)), None)
+    if found is None:
+        raise OAuthProblem(f"{url} does not name {wanted} as its authorization server, but {', '.join(named)[:200]}")
+    return found
+
+
+async def _metadata(http: httpx2.AsyncClient, issuer: str | None, url: str) -> OAuthMetadata:
     for candidate in build_oauth_authorization_server_metadata_discovery_urls(issuer, url):
         found = await _json(http, candidate, url)
         if found is None:
@@ -74,7 +101,7 @@ async def discover(
             continue
         if issuer is not None and not issuers_match(str(metadata.issuer), issuer):
             raise OAuthProblem(f"{candidate} describes another issuer than {issuer}")
-        return _server(metadata, resource, url, scope)
+        return metadata
     raise OAuthProblem(f"no authorization server was found for {url}")
 
 

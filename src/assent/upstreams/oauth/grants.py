@@ -1,4 +1,4 @@
-"""OAuth grants: authorization code with PKCE, refresh, token exchange (RFC 8693), and revocation (RFC 7009)."""
+"""OAuth grants: code with PKCE, refresh, token exchange (RFC 8693), ID-JAG (RFC 7523), and revocation (RFC 7009)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from assent.upstreams.oauth.discovery import AuthorizationServer, OAuthClient, e
 from assent.upstreams.oauth.errors import OAuthProblem
 
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+_ASSERTION = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token"
+_ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
+_USABLE = frozenset({None, _ACCESS_TOKEN, "urn:ietf:params:oauth:token-type:jwt"})
 _LONGEST_LIFE = 365 * 86400.0
 
 
@@ -129,7 +132,12 @@ async def refresh(http: httpx2.AsyncClient, token: Token, now: float) -> Token:
 
 
 async def exchange(
-    http: httpx2.AsyncClient, server: AuthorizationServer, client: OAuthClient, subject_token: str, now: float
+    http: httpx2.AsyncClient,
+    server: AuthorizationServer,
+    client: OAuthClient,
+    subject_token: str,
+    scope: str | None,
+    now: float,
 ) -> Token:
     """A token for the upstream in exchange for the caller's own (RFC 8693). It is not renewed, but exchanged anew."""
     form = {
@@ -138,10 +146,55 @@ async def exchange(
         "subject_token_type": _ACCESS_TOKEN,
         "requested_token_type": _ACCESS_TOKEN,
         "resource": server.resource,
-        **({"scope": server.scope} if server.scope else {}),
+        **({"scope": scope} if scope else {}),
     }
     given = await _token(http, server.token_endpoint, client, form)
-    return replace(_made(given, server, client, server.scope or "", now), refresh_token=None)
+    if given.get("issued_token_type") not in _USABLE:
+        raise OAuthProblem("the authorization server issued no access token in exchange")
+    return replace(_made(given, server, client, scope or "", now), refresh_token=None)
+
+
+async def identity_assertion(
+    http: httpx2.AsyncClient,
+    token_endpoint: str,
+    client: OAuthClient,
+    subject_token: str,
+    server: AuthorizationServer,
+    scope: str | None,
+) -> str:
+    """An identity assertion (ID-JAG) of the identity provider about the caller, for this authorization server only."""
+    form = {
+        "grant_type": _EXCHANGE,
+        "requested_token_type": _ID_JAG,
+        "audience": server.issuer,
+        "resource": server.resource,
+        "subject_token": subject_token,
+        "subject_token_type": _ACCESS_TOKEN,
+        **({"scope": scope} if scope else {}),
+    }
+    given = await _token(http, token_endpoint, client, form)
+    if given.get("issued_token_type") != _ID_JAG:
+        raise OAuthProblem("the identity provider issued no identity assertion (ID-JAG)")
+    return str(given["access_token"])
+
+
+async def redeem_assertion(
+    http: httpx2.AsyncClient,
+    server: AuthorizationServer,
+    client: OAuthClient,
+    assertion: str,
+    scope: str | None,
+    now: float,
+) -> Token:
+    """A token for the upstream in return for an identity assertion (RFC 7523)."""
+    form = {
+        "grant_type": _ASSERTION,
+        "assertion": assertion,
+        "resource": server.resource,
+        **({"scope": scope} if scope else {}),
+    }
+    given = await _token(http, server.token_endpoint, client, form)
+    return replace(_made(given, server, client, scope or "", now), refresh_token=None)
 
 
 async def revoke(http: httpx2.AsyncClient, token: Token) -> bool:

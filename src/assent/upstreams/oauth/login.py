@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+import httpx2
+from mcp.client.auth.utils import (
+    extract_resource_metadata_from_www_auth,
+    extract_scope_from_www_auth,
+    union_scopes,
+)
+
 from assent.core.principal import Principal
-from assent.upstreams.oauth.discovery import OAuthClient, discover, new_http, register
+from assent.upstreams.oauth.discovery import (
+    AuthorizationServer,
+    OAuthClient,
+    check_address,
+    discover,
+    new_http,
+    register,
+    send,
+)
 from assent.upstreams.oauth.errors import OAuthProblem
 from assent.upstreams.oauth.grants import SignIn, Token, begin, revoke
 from assent.upstreams.oauth.owner import CredentialOwner
 from assent.upstreams.oauth.vault import CredentialVault, Kept
+
+_HELLO = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
+"""A request without effect; an upstream that needs a token answers it with a challenge."""
 
 
 async def begin_sign_in(
@@ -20,18 +39,38 @@ async def begin_sign_in(
     client_id: str | None = None,
     client_secret: str | None = None,
     scopes: tuple[str, ...] = (),
+    more: str = "",
     metadata_url: str | None = None,
 ) -> SignIn:
-    """Find the authorization server of the upstream at this URL and begin a sign-in there."""
+    """Find the authorization server of the upstream at this URL and begin a sign-in there.
+
+    `more` are scopes beside the usual ones: those that the person has allowed before, and those that a call lacked.
+    """
     async with new_http() as http:
-        server = await discover(http, url)
+        server = await discover(http, url, *await _challenge(http, url))
+        # A client that is registered now may ask for no other scope later.
+        server = replace(server, scope=union_scopes(" ".join(scopes) or server.scope, more))
         if client_id is None:
             client = await register(http, server, redirect_uri, metadata_url)
         else:
-            basic = "client_secret_basic" in server.methods
-            method = "none" if client_secret is None else "client_secret_basic" if basic else "client_secret_post"
-            client = OAuthClient(client_id, client_secret, method)
-    return begin(server, client, redirect_uri, " ".join(scopes) or None)
+            client = configured_client(server, client_id, client_secret)
+    return begin(server, client, redirect_uri)
+
+
+def configured_client(server: AuthorizationServer, client_id: str, client_secret: str | None) -> OAuthClient:
+    """A client that was registered by hand, with the way in which it authenticates at this server."""
+    basic = "client_secret_basic" in server.methods
+    method = "none" if client_secret is None else "client_secret_basic" if basic else "client_secret_post"
+    return OAuthClient(client_id, client_secret, method)
+
+
+async def _challenge(http: httpx2.AsyncClient, url: str) -> tuple[str | None, str | None]:
+    """Where the upstream's metadata is and which scopes to ask for, as its 401 answer says; None where it does not."""
+    check_address(url, url)
+    answer = await send(http, "POST", url, json=_HELLO)
+    if answer.status_code != 401:
+        return None, None
+    return extract_resource_metadata_from_www_auth(answer), extract_scope_from_www_auth(answer)
 
 
 async def finish_sign_in(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assent.upstreams.errors import Unreachable
+from assent.upstreams.oauth.credentials import bearer_line, bearer_token
 from assent.upstreams.oauth.errors import NotConnected, OAuthProblem
 from assent.upstreams.oauth.owner import CredentialOwner
 from assent.upstreams.oauth.tokens import TokenSource
@@ -17,16 +18,18 @@ class OAuthCredentials:
 
     async def header(self, owner: CredentialOwner) -> bytes:
         try:
-            return _bearer(await self._tokens.token(owner))
+            return bearer_line(await self._tokens.token(owner))
         except OAuthProblem as problem:
             raise Unreachable(self._tokens.upstream, problem.detail, sent=False) from problem
 
     async def renew(self, owner: CredentialOwner, rejected: bytes) -> bytes:
-        token = rejected.removeprefix(b"authorization: Bearer ").rstrip().decode()
         try:
-            return _bearer(await self._tokens.renew(owner, token))
+            return bearer_line(await self._tokens.renew(owner, bearer_token(rejected)))
         except OAuthProblem as problem:
             raise Unreachable(self._tokens.upstream, problem.detail, sent=False) from problem
+
+    async def widen(self, owner: CredentialOwner, rejected: bytes, scope: str) -> bytes:
+        raise NotConnected(self._tokens.upstream, scope)
 
 
 class KeyCredentials:
@@ -45,6 +48,5 @@ class KeyCredentials:
     async def renew(self, owner: CredentialOwner, rejected: bytes) -> bytes:
         raise NotConnected(self._upstream)
 
-
-def _bearer(token: str) -> bytes:
-    return b"authorization: Bearer %b\r\n" % token.encode()
+    async def widen(self, owner: CredentialOwner, rejected: bytes, scope: str) -> bytes:
+        raise NotConnected(self._upstream, scope)
