@@ -20,7 +20,7 @@ class NotCanonicalError(ValueError):
 def canonical(value: Any) -> bytes:
     """The RFC 8785 form. Simple documents take a fast path with the same result."""
     try:
-        if _is_simple(value, MOST_DEPTH):
+        if _all_simple((value,), MOST_DEPTH):
             return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
         _check_depth(value)
         return rfc8785.dumps(value)
@@ -38,18 +38,6 @@ def digest_of(value: Any) -> str:
 _SAME_IN_BOTH = frozenset({str, bool, type(None)})
 
 
-def _is_simple(value: Any, depth: int) -> bool:
-    """Whether orjson's sorted form equals the canonical one: simple numbers, ASCII keys, safe integers."""
-    kind = type(value)
-    if kind is dict:
-        _descend(depth)
-        return _has_simple_keys(value) and _all_simple(value.values(), depth - 1)
-    if kind is list or kind is tuple:
-        _descend(depth)
-        return _all_simple(value, depth - 1)
-    return _all_simple((value,), depth)
-
-
 def _has_simple_keys(value: dict[Any, Any]) -> bool:
     try:
         return "".join(value).isascii()
@@ -58,7 +46,10 @@ def _has_simple_keys(value: dict[Any, Any]) -> bool:
 
 
 def _all_simple(items: Iterable[Any], depth: int) -> bool:
-    """One loop without calls: it runs for every value of every call."""
+    """Whether orjson's sorted form equals the canonical one: simple numbers, ASCII keys, safe integers.
+
+    One loop with few calls: it runs for every value of every call.
+    """
     for item in items:
         kind = type(item)
         if kind in _SAME_IN_BOTH:
@@ -69,7 +60,15 @@ def _all_simple(items: Iterable[Any], depth: int) -> bool:
         elif kind is float:  # Both write a float alike if it is not whole and needs no exponent.
             if not 1e-5 <= abs(item) < 1e15 or item.is_integer():
                 return False
-        elif (kind is not dict and kind is not list and kind is not tuple) or not _is_simple(item, depth):
+        elif kind is dict:
+            _descend(depth)
+            if not _has_simple_keys(item) or not _all_simple(item.values(), depth - 1):
+                return False
+        elif kind is list or kind is tuple:
+            _descend(depth)
+            if not _all_simple(item, depth - 1):
+                return False
+        else:
             return False
     return True
 

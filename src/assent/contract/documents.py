@@ -10,7 +10,7 @@ import jsonschema_rs
 
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.patterns import LINEAR, MOST_SECONDS, PatternTimeBudget, pattern_keyword
-from assent.contract.schema_cost import SchemaCost, cost_of, size_of
+from assent.contract.schema_cost import SHORT, SchemaCost, cost_of, is_short, size_of
 
 
 def plain_copy(value: Any) -> dict[str, Any]:
@@ -42,12 +42,19 @@ class SchemaValidator:
 
     def __init__(self, schema: Any) -> None:
         self._cost: SchemaCost = cost_of(schema)
+        short = SHORT * (self._cost.checks[-1] + self._cost.per_name_character)
+        self._short_levels = self._cost.deepest if short <= MOST_CHECKS_IN_ALL else 0
+        """How many levels a short value may have so that it need not be measured."""
         self._budget = PatternTimeBudget()
         self._validator = _compile(schema, pattern_keyword(self._budget))
 
     def is_valid(self, value: Any) -> bool:
         """Whether a value matches; one that is too large to be checked does not."""
-        return self.measure(value)[1] is None and self.fits(value)
+        return self.accepts_short(value) or (self.measure(value)[1] is None and self.fits(value))
+
+    def accepts_short(self, value: Any) -> bool:
+        """Whether a value matches and is so short that its checks are surely within the bounds."""
+        return is_short(value, self._short_levels) and self.fits(value)
 
     def measure(self, value: Any, most: int = MOST_CHECKS_IN_ALL) -> tuple[int, str | None]:
         """The maximum number of checks that a value can need, and the reason if that exceeds the limit, or None."""

@@ -67,9 +67,12 @@ def _arguments(call: Call) -> bytes | dict[str, Any]:
     """All arguments as sent. Uses the canonical form unless it leaves out one of Assent's own arguments."""
     contract = call.tool.contract
     own = (contract.idempotency.argument, contract.dry_run.argument if contract.dry_run.mode != "none" else None)
-    if any(name in call.arguments for name in own if name):
+    if own != _NO_ARGUMENTS and any(name in call.arguments for name in own if name):
         return {**call.arguments, **(call.beside or {})}
     return call.canonical
+
+
+_NO_ARGUMENTS = (None, None)
 
 
 def principal_values(principal: Principal) -> dict[str, Any]:

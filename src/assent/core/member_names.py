@@ -17,6 +17,7 @@ _OTHER_MEMBERS = ("additionalProperties", "unevaluatedProperties")
 _ITEMS = ("items", "additionalItems", "unevaluatedItems", "contains")
 _ITEM_LISTS = ("prefixItems", "items")
 _ANCHORS = ("$anchor", "$dynamicAnchor")
+_CONTAINERS = (dict, list)
 
 
 def fold(name: str) -> str:
@@ -96,11 +97,11 @@ class _Place:
             if not self.names >= value.keys():
                 yield from self._misspelt(value, pointer)
             for name, below in value.items():
-                if isinstance(below, dict | list) and not (place := self._member(name)).is_open:
+                if isinstance(below, _CONTAINERS) and not (place := self._member(name)).is_open:
                     yield from place.find(below, f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}")
         elif isinstance(value, list) and not (place := self._item()).is_open:
             for index, below in enumerate(value):
-                if isinstance(below, dict | list):
+                if isinstance(below, _CONTAINERS):
                     yield from place.find(below, f"{pointer}/{index}")
 
     def _misspelt(self, value: Mapping[str, Any], pointer: str) -> Iterator[Misspelt]:

@@ -131,6 +131,8 @@ def quotas_of(
     call: Call, limits: tuple[RateLimit, ...], budgets: tuple[SpendBudget, ...], price_text: str | None, now: float
 ) -> Quotas:
     """The quotas of a call with that price; every matching limit and budget must allow it."""
+    if not limits and not budgets:
+        return NOTHING
     cost = call.tool.contract.cost
     price = read_price(price_text, cost.currency if cost else None) if price_text and budgets else None
     rates = tuple(

@@ -187,9 +187,12 @@ def _checker(name: str, which: str, schema: Any, most: int = MOST_CHECKS_IN_ALL)
         validator = schema_validator(schema)
     except ValueError as error:
         raise ContractError(Fault(str(error), "Correct the schema", f"{name}.{which}")) from None
-    measure, fits, first_errors = validator.measure, validator.fits, validator.first_errors
+    accepts_short, measure = validator.accepts_short, validator.measure
+    fits, first_errors = validator.fits, validator.first_errors
 
     def check(instance: Any) -> list[tuple[str, str]]:
+        if accepts_short(instance):
+            return []
         checks, too_large = measure(instance, most)
         if too_large is not None:
             return [("", too_large)]

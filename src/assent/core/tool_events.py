@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -42,15 +41,18 @@ def record_event(name: str, /, **values: Any) -> None:
     events.append(ToolEvent(name, canonical(values)))
 
 
-@contextmanager
-def collecting_events() -> Iterator[Sequence[ToolEvent]]:
-    """Collect the events that are recorded in this block, in order."""
-    events: list[ToolEvent] = []
-    token = _collected.set(events)
-    try:
-        yield events
-    finally:
-        _collected.reset(token)
+class collecting_events:
+    """Collects the events that are recorded in this block, in order."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> Sequence[ToolEvent]:
+        events: list[ToolEvent] = []
+        self._token = _collected.set(events)
+        return events
+
+    def __exit__(self, *_: object) -> None:
+        _collected.reset(self._token)
 
 
 def recorded_events() -> Sequence[ToolEvent]:

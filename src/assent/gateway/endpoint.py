@@ -136,8 +136,8 @@ class McpEndpoint:
                 return await self.cors.answer_preflight(headers, send)
             send = self.cors.allow_origin(head.origin, send)
         try:
-            caller = await self.authenticate(headers, scope)
-            await self._dispatch(HttpExchange(scope, receive, send, caller, head))
+            exchange = HttpExchange(scope, receive, send, await self.authenticate(headers, scope), head)
+            await (self._post(exchange) if scope["method"] == "POST" else self._dispatch(exchange))
         except Challenge as challenge:
             await respond(send, challenge.status, orjson.dumps(challenge.problem), challenge.fields)
         except NotAcceptable as error:
@@ -153,10 +153,9 @@ class McpEndpoint:
             await respond_error(send, 500, "Internal Server Error")
 
     async def _dispatch(self, exchange: HttpExchange) -> None:
+        """Handles a request that posts nothing."""
         method = exchange.scope["method"]
-        if method == "POST":
-            await self._post(exchange)
-        elif exchange.head.era is Era.MODERN:
+        if exchange.head.era is Era.MODERN:
             await respond_error(exchange.send, 405, "Method Not Allowed", [(b"allow", b"POST")])
         elif method in ("GET", "DELETE"):
             await self._stream_or_end(exchange)

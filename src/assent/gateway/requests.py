@@ -91,7 +91,8 @@ def read_head(headers: Headers) -> RequestHeaders:
                 fields[name] += b", " + value
         elif name.startswith(_PARAM_PREFIX):
             mirrors.append(field)
-    version = _text(fields.get(b"mcp-protocol-version"))
+    get = fields.get
+    version = _text(get(b"mcp-protocol-version"))
     return RequestHeaders(
         Era.HANDSHAKE if version is None or version in HANDSHAKE_PROTOCOL_VERSIONS else Era.MODERN,
         version,

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 calls_log = logging.getLogger("assent.calls")
 
 MOST_LISTS = 1000
+_FIRST_TRY = Retry()
 
 
 class UpstreamLink(Protocol):
@@ -163,20 +164,20 @@ class ToolService:
             check_no_task(params)  # The modern era has no such parameter and ignores it.
         self._check_headers(mcp_request, principal)
         is_retry = modern and ("requestState" in params or "inputResponses" in params)
-        retry = self._codec.read(params, principal) if is_retry else Retry()
+        retry = self._codec.read(params, principal) if is_retry else _FIRST_TRY
         request = Request(
-            tool=params["name"],
-            arguments=params.get("arguments"),
-            principal=principal,
-            keys=keys_of(mcp_request.key, params.get("_meta")),
-            reply=retry.answer,
-            resume=retry.resume,
-            can_ask=_can_ask(mcp_request),
-            presence=mcp_request.presence,
-            beside=retry.beside,
+            params["name"],
+            params.get("arguments"),
+            principal,
+            keys_of(mcp_request.key, params.get("_meta")),
+            retry.answer,
+            retry.resume,
+            _can_ask(mcp_request),
+            mcp_request.presence,
+            retry.beside,
         )
         upstream = UpstreamForCall(self._links, self._ports.catalogue(), mcp_request, dict(retry.forward))
-        ports = self._ports._replace(upstream=upstream)
+        ports = self._ports.with_upstream(upstream)
         outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and not modern:
             outcome = await self._ask_and_retry(request, outcome, ports, mcp_request)

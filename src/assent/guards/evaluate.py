@@ -15,6 +15,8 @@ NOT_CHECKED = "it could not be checked"
 def objection_to(rule: GuardRule, values: Mapping[str, Any], context: Context) -> Denial | None:
     """The first objection of a guard to a call, or to the inner calls of a meta-tool."""
     try:
+        if rule.match.inner is None:
+            return rule.denies(values, context)
         for inner, arguments, path in rule.each_call(context, values):
             denied = rule.denies(arguments, inner)
             if denied is not None:

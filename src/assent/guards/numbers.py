@@ -6,11 +6,15 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 MOST_DIGITS = 400
+_READABLE = (int, float, str)
 
 
 def read_number(value: Any) -> Decimal | None:
     """The exact number that a value states; None for anything else. Texts in other digits and with exponents count."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
+    kind = type(value)
+    if kind is int:
+        return Decimal(value)
+    if kind is bool or not isinstance(value, _READABLE):
         return None
     if isinstance(value, str) and len(value) > MOST_DIGITS:
         return None

@@ -103,7 +103,7 @@ class GuardRule(BaseModel):
             raise ValueError(f"{self.rule} checks the whole call; remove `fields`")
         return self
 
-    @property
+    @cached_property
     def is_for_all(self) -> bool:
         """Whether it checks all values, because neither the configuration nor the rule names fields."""
         return not self.fields and not self.usual_fields
@@ -160,7 +160,7 @@ class ValueRule(GuardRule):
         """The first objection. Most calls have none, so paths are built only once there is one."""
         looked_at = arguments.values() if self.is_for_all else self.selected.pick(arguments)
         passed = _NO_TEXTS if self.texts_alone and self.is_for_all else _NONE
-        if not any_scalar(looked_at, lambda value: self.objection(value, context), passed):
+        if not any_scalar(looked_at, self.objection, context, passed):
             return None
         for path, value in self.scalars(arguments):
             if (reason := self.objection(value, context)) is not None:

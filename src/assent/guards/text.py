@@ -27,6 +27,8 @@ def fold(text: str) -> str:
 
 def readings(text: str) -> tuple[str, ...]:
     """The text as a person reads it, and as a program reads it that drops control characters and line ends."""
+    if text.isalnum() and text.isascii():
+        return (text.lower(),)
     if not CONTROL.search(text):
         return (fold(text),)
     return fold(CONTROL.sub(" ", text)), fold(CONTROL.sub("", text))

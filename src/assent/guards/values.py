@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from assent.contract.pointers import tokens
 from assent.core.member_names import fold
 
+T = TypeVar("T")
 Named = tuple[str, Any]
 """A value with its path, such as `message.to[0]`."""
 
@@ -102,19 +103,19 @@ def _spots(value: Any, pointer: tuple[str, ...]) -> Iterator[tuple[int, str]]:
             yield from _spots(item, below) if below else ()
 
 
-def any_scalar(values: Iterable[Any], objects: Callable[[Any], Any], passed: frozenset[type]) -> bool:
+def any_scalar(values: Iterable[Any], objects: Callable[[Any, T], Any], context: T, passed: frozenset[type]) -> bool:
     """Whether `objects` returns something for any scalar or key of an object; types in `passed` are skipped."""
     for value in values:
         kind = type(value)
         if kind in passed:
             continue
         if kind is dict:
-            if any_scalar(value, objects, passed) or any_scalar(value.values(), objects, passed):
+            if any_scalar(value, objects, context, passed) or any_scalar(value.values(), objects, context, passed):
                 return True
         elif kind is list:
-            if any_scalar(value, objects, passed):
+            if any_scalar(value, objects, context, passed):
                 return True
-        elif objects(value) is not None:
+        elif objects(value, context) is not None:
             return True
     return False
 

@@ -52,7 +52,7 @@ def rebuild(message: Any) -> Any:
     if params.__class__ is dict:
         if not params.keys() <= PARAMS:
             _check(params, PARAMS, "params")
-        if (meta := params.get("_meta")).__class__ is dict:
+        if (meta := params.get("_meta")).__class__ is dict and not meta.keys() <= _USUAL_META:
             _check(meta, (), "_meta")
     return message
 
@@ -64,6 +64,8 @@ def own_members(message: dict[str, Any]) -> dict[str, Any]:
 
 
 ENVELOPE_KEYS = frozenset({PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY})
+_USUAL_META = ENVELOPE_KEYS | {"progressToken", "traceparent", "tracestate", "baggage"}
+"""Names of which no two differ only in case."""
 
 
 def with_envelope(

@@ -42,7 +42,8 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
         return Claim(call)
     now = ports.now()
     draft = _draft(call, ports, now, fresh=call.is_read or _recall_ignored(call, trace))
-    facts = {**call_facts(call), "claim": ports.keyed_hash(draft.id)}
+    facts = call_facts(call)
+    facts["claim"] = ports.keyed_hash(draft.id)
     if approval is not None:
         facts["approval"] = approval.id
     if trace.would:
@@ -118,7 +119,7 @@ def claim_from_record(call: Call, record: ClaimRecord, ports: Ports, *, ran_befo
 def _recall_ignored(call: Call, trace: CallTrace) -> bool:
     """Whether `recall` would have stopped this call. In observe mode it then runs under a claim id of its own."""
     derived = trace.observing and derives_key(call)
-    return derived or any(code.startswith("recall.") for code in trace.would)
+    return derived or (bool(trace.would) and any(code.startswith("recall.") for code in trace.would))
 
 
 def _draft(call: Call, ports: Ports, now: float, *, fresh: bool) -> ClaimRecord:

@@ -212,8 +212,13 @@ async def _end(
             ports.store.append(event)
         return
     name = ports.keyed_hash(claim.id)
-    facts = {**call_facts(call), "claim": name, "state": state.value} | ({"code": code} if code else {})
-    entries.append(Entry("outcome", now, facts | (finding_facts(findings) if findings else {})))
+    facts = call_facts(call)
+    facts["claim"], facts["state"] = name, state.value
+    if code:
+        facts["code"] = code
+    if findings:
+        facts.update(finding_facts(findings))
+    entries.append(Entry("outcome", now, facts))
     if violation is not None:
         entries.append(
             Entry("violation", now, {**call_facts(call), "claim": name, "code": code}, {"failure": violation})
@@ -227,9 +232,12 @@ async def _end(
 
 def _event_entries(claim: Claim, ports: Ports, now: float) -> list[Entry]:
     """The entries of the events that the tool recorded in this run."""
+    events = recorded_events()
+    if not events:
+        return []
     joined = {"claim": ports.keyed_hash(claim.id)} if claim.id is not None else {}
     facts = {**call_facts(claim.call), **joined}
-    return [Entry("event", now, {**facts, "event": one.name}, {"event": one.values}) for one in recorded_events()]
+    return [Entry("event", now, {**facts, "event": one.name}, {"event": one.values}) for one in events]
 
 
 async def _settle(claim_id: str, epoch: int, settlement: Settlement, entries: list[Entry], ports: Ports) -> None:

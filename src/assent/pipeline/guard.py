@@ -38,7 +38,7 @@ async def guard(call: Call, ports: Ports, trace: CallTrace) -> None:
     """Refuse at the first policy or guard that denies. Those that ask for an approval are noted for `confirm`."""
     if ports.policies is not None:
         await check_call_policies(call, ports.policies, ports, trace)
-    rules = [rule for rule in ports.guards if rule.on == "arguments" and rule.applies(call)]
+    rules = _applying_rules("arguments", call, ports)
     if not rules:
         trace.passed("guard", "no rule applies")
         return
@@ -49,6 +49,18 @@ async def guard(call: Call, ports: Ports, trace: CallTrace) -> None:
         if denied is not None:
             _act(_finding(rule, denied, observed=trace.observing), trace)
     trace.passed("guard", "%d rules passed", len(rules))
+
+
+def _applying_rules(on: str, call: Call, ports: Ports) -> list[GuardRule]:
+    """The guards of this call. Those that its tool rules out are found once per tool."""
+    known: tuple[Any, dict[str, list[GuardRule]]] | None = call.tool.derived.get("guards")
+    if known is None or known[0] is not ports.guards:
+        held = [rule for rule in ports.guards if rule.match.holds_for(call.tool)]
+        known = ports.guards, {"arguments": [], "results": []}
+        for rule in held:
+            known[1][rule.on].append(rule)
+        call.tool.derived["guards"] = known
+    return [rule for rule in known[1][on] if rule.applies(call)]
 
 
 async def _objection(
@@ -111,7 +123,7 @@ class GuardedResult(NamedTuple):
 
 def guard_result(call: Call, result: dict[str, Any], ports: Ports, *, observing: bool) -> GuardedResult:
     """Mask and check the result. The effect has happened, so a refusal says so. What cannot be masked is withheld."""
-    rules = [rule for rule in ports.guards if rule.on == "results" and rule.applies(call)]
+    rules = _applying_rules("results", call, ports)
     if not rules:
         return GuardedResult(result)
     findings: list[GuardFinding] = []

@@ -10,7 +10,7 @@ from typing import Any
 
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.model import Contract
-from assent.contract.schema_cost import size_of
+from assent.contract.schema_cost import is_large, size_of
 from assent.core.call import Call, Request
 from assent.core.member_names import Misspelt
 from assent.core.outcome import Refusal
@@ -28,7 +28,7 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
     arguments = {} if request.arguments is None else request.arguments
     if not isinstance(arguments, dict):
         raise Refusal("validate.malformed", f"The arguments must be an object, not {_kind(arguments)}.")
-    if size_of(arguments, MOST_VALUES) is None:
+    if is_large(arguments) and size_of(arguments, MOST_VALUES) is None:
         raise Refusal("validate.arguments_invalid", f"The arguments have more than {MOST_VALUES} values.")
     dry_run, stated = _split_arguments(arguments, tool)
     if request.beside:
@@ -90,17 +90,20 @@ def strip_control_arguments(contract: Contract, arguments: Mapping[str, Any]) ->
 
 
 def _digest(principal: Principal, tool: Tool, fingerprint: str) -> str:
-    prefix = _digest_prefix(principal, tool.upstream, tool.name, tool.contract.digest)
+    who = (principal.tenant, principal.id, principal.mode)
+    if principal.actors:
+        who += tuple(actor.id for actor in principal.actors)
+    contract = tool.contract
+    prefix = _digest_prefix(who, tool.upstream, contract.name, contract.digest)
     return hashlib.sha256(prefix + fingerprint.encode()).hexdigest()
 
 
 @lru_cache(65_536)
-def _digest_prefix(principal: Principal, upstream: str, name: str, contract: str) -> bytes:
+def _digest_prefix(who: tuple[str, ...], upstream: str, name: str, contract: str) -> bytes:
     """Everything of a call except its arguments. Parts are length-prefixed so that different inputs cannot produce
     the same digest input.
     """
-    parts = [principal.tenant, principal.id, principal.mode, *(actor.id for actor in principal.actors)]
-    parts += ["", upstream, name, contract]
+    parts = [*who, "", upstream, name, contract]
     encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
     return b"assent call v1\n" + b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
 

@@ -158,7 +158,9 @@ class McpLink:
 def param_headers(tool: Tool, arguments: Mapping[str, Any]) -> Headers:
     """The `Mcp-Param-*` headers in which a tool wants its arguments mirrored, in either era of the caller."""
     named = header_map(tool)
-    headers = mirror_arguments(named, arguments) if named else {}
+    if not named:
+        return []
+    headers = mirror_arguments(named, arguments)
     return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
@@ -243,7 +245,9 @@ async def suspended_call(
 
 def asks_of(capabilities: Mapping[str, Any] | None) -> dict[str, Any]:
     """The questions that a client can be asked, in the terms of the handshake era: few enough for a session each."""
-    found = {name: (capabilities or {}).get(name) for name in _ASKS}
+    if not capabilities:
+        return {}
+    found = {name: capabilities.get(name) for name in _ASKS}
     return {
         name: {kind: {} for kind in _ASKS[name] if isinstance(declared.get(kind), dict)}
         for name, declared in found.items()

@@ -9,7 +9,7 @@ import orjson
 from assent.web.asgi import Headers, Message, Receive, Send
 
 WATCH_AFTER = 0.05
-_JSON = (b"content-type", b"application/json")
+JSON_FIELD = (b"content-type", b"application/json")
 
 
 class BodyTooLarge(Exception):
@@ -61,10 +61,14 @@ async def _read_slowly(message: Message, receive: Receive, limit: int, patience:
 
 
 async def respond(send: Send, status: int, body: bytes, fields: Headers | None = None) -> None:
-    """Sends one complete JSON response; an empty body has no content type."""
+    """Sends one complete JSON response; an empty body has no content type.
+
+    Our server reads `whole` and writes the response at once; any other server ignores it.
+    """
     length = (b"content-length", b"%d" % len(body))
-    own = [_JSON, length] if body else [length]
-    await send({"type": "http.response.start", "status": status, "headers": own + fields if fields else own})
+    own = [JSON_FIELD, length] if body else [length]
+    headers = own + fields if fields else own
+    await send({"type": "http.response.start", "status": status, "headers": headers, "whole": body})
     await send({"type": "http.response.body", "body": body})
 
 

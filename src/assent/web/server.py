@@ -8,9 +8,10 @@ from typing import Any, cast
 
 import orjson
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from assent.web.asgi import App
+from assent.web.asgi import App, Message
+from assent.web.http import JSON_FIELD
 
 _HEAD_LIMIT = 64 * 1024
 _HEAD_PATIENCE = 15.0
@@ -51,6 +52,35 @@ class JoinedTransport:
             self._passed = True
             self._transport.write(self._head)
             self._head = b""
+
+
+class JoinedCycle(RequestResponseCycle):
+    """A request and its response, which leaves in one write.
+
+    A JSON answer that is complete at once is written without the framework's steps for streams.
+    """
+
+    _is_sent = False
+
+    async def send(self, message: Message) -> None:  # type: ignore[override]
+        if self._is_sent:
+            return
+        if not self.response_started:
+            body, fields = message.get("whole"), message.get("headers", ())
+            plain = body and len(fields) == 2 and fields[0] is JSON_FIELD and self.scope["method"] != "HEAD"
+            if plain and self.keep_alive and not self.flow.write_paused and not self.disconnected:
+                return self._send_whole(message["status"], body)
+            self.transport = cast("asyncio.Transport", JoinedTransport(self.transport, asyncio.get_running_loop()))
+        await super().send(message)  # type: ignore[arg-type]
+
+    def _send_whole(self, status: int, body: bytes) -> None:
+        self._is_sent = self.response_started = self.response_complete = True
+        self.waiting_for_100_continue = False
+        self.transport.write(
+            b"%bcontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (STATUS_LINE[status], len(body), body)
+        )
+        self.message_event.set()
+        self.on_response()
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -97,7 +127,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stop_timer()
         super().on_headers_complete()
         if self.cycle is not None:
-            self.cycle.transport = cast("asyncio.Transport", JoinedTransport(self.transport, self.loop))
+            self.cycle.__class__ = JoinedCycle  # The framework has no setting for it; its task starts after this.
 
     def on_message_complete(self) -> None:
         self._in_head, self._head_bytes = True, 0

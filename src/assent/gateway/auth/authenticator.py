@@ -198,7 +198,7 @@ def credential_of(headers: Headers) -> str | None:
             found.append(value.strip().decode("latin-1"))
     if not found:
         return None
-    if any(one != found[0] for one in found) or not found[0]:
+    if not found[0] or (len(found) > 1 and any(one != found[0] for one in found)):
         raise Refusal("authenticate.invalid")
     return found[0]
 

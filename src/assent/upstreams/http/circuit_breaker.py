@@ -99,6 +99,8 @@ class CircuitBreaker:
 
     def enter(self) -> None:
         """Let a call pass or raise `CircuitOpen`; every `enter` is followed by `succeed`, `fail` or `abandon`."""
+        if not self._requests and not self._connections.failures:
+            return  # Nothing has failed lately, so there is nothing to probe.
         circuits = self._circuits()
         for circuit in circuits:
             if not circuit.admits():

@@ -73,6 +73,9 @@ class McpHttpTransport:
             head = self._heads.get(peer.version) or self._make_head(peer.version)
         routing = _routing(message, peer, fields)
         limit = FOREVER if patient else None
+        if self._credentials is None:
+            request = b"%b%bcontent-length: %d\r\n\r\n%b" % (head, routing, len(body), body)
+            return await self.pool.send_bytes(request, safe=safe, silence=limit, total=limit)
 
         async def send(credential: bytes) -> UpstreamResponse:
             request = b"%b%b%bcontent-length: %d\r\n\r\n%b" % (head, routing, credential, len(body), body)
