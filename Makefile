@@ -9,7 +9,7 @@ PART ?= 1
 # The tests start hundreds of processes: where bytecode may not be kept, each of them compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install test demo bench torture lint docs-reference clean
+.PHONY: install test demo bench torture lint docs docs-reference clean
 
 install: $(STAMP)
 
@@ -34,6 +34,10 @@ bench: install
 
 torture: install
 	$(BIN)/python -m pytest tests --torture --part $(PART)
+
+docs: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group docs
+	$(BIN)/python docs/site/build.py
 
 docs-reference: install
 	$(BIN)/python -m assent.reference docs/reference

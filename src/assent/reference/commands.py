@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 
 import click
@@ -39,13 +40,27 @@ def _section(path: tuple[str, ...], command: click.Command) -> str:
     context = click.Context(command, info_name=" ".join(path))
     usage = " ".join(command.collect_usage_pieces(context))
     lines = ["", f"## {' '.join(path)}", "", "```", f"{' '.join(path)} {usage}", "```", ""]
-    lines += [inspect.cleandoc(command.help or "").replace("\b\n", ""), ""]
+    lines += [_help(inspect.cleandoc(command.help or "").replace("\b\n", "")), ""]
     options = [one for one in command.get_params(context) if "--help" not in one.opts]
     rows = [record for one in options if (record := one.get_help_record(context)) and record[1]]
     if rows:
         lines += ["| option | |", "|---|---|"]
         lines += [f"| `{_cell(names)}` | {_cell(text)} |" for names, text in rows]
     return "\n".join([*lines, ""])
+
+
+def _help(text: str) -> str:
+    """The help with its examples as commands that can be copied."""
+    paragraphs = []
+    for paragraph in text.split("\n\n"):
+        title, found, commands = paragraph.partition(":")
+        if found and title in ("Example", "Examples"):
+            shown = re.sub(r"\s*(?:;|\n)\s*(?=assent )", "\n", commands.strip())
+            shown = re.sub(r"(?<!\\)\n\s*(?!assent )", " ", shown)
+            paragraphs.append(f"```console\n{shown}\n```")
+        else:
+            paragraphs.append(paragraph)
+    return "\n\n".join(paragraphs)
 
 
 def _cell(text: str) -> str:

@@ -9,7 +9,9 @@ from assent.config.schema import settings_schema
 from assent.contract.schema import contract_schema
 from assent.reference.commands import commands_page
 from assent.reference.guards import guards_page
+from assent.reference.http_api import http_api_page
 from assent.reference.keys import keys_table
+from assent.reference.lint import lint_page
 from assent.reference.policy import policy_page
 from assent.reference.profiles import profiles_page
 from assent.reference.refusals import refusals_page
@@ -38,6 +40,15 @@ def _contract_page() -> str:
     return text + keys_table({**schema["$defs"]["Contract"], "$defs": schema["$defs"]}) + "\n"
 
 
+def _index_page() -> str:
+    text = (
+        "# Reference\n\n"
+        "`python -m assent.reference` writes these pages from the code; a test keeps them current.\n\n"
+        "| page | what is in it |\n|---|---|\n"
+    )
+    return text + "".join(f"| [{title}]({name}) | {about} |\n" for name, (title, about) in _CONTENTS.items())
+
+
 def _schema_file() -> str:
     return json.dumps(settings_schema(), indent=2, ensure_ascii=False) + "\n"
 
@@ -46,7 +57,21 @@ def _marked(page: Callable[[], str]) -> Callable[[], str]:
     return lambda: _GENERATED + page()
 
 
+_CONTENTS = {
+    "commands.md": ("Commands", "every command with its options and exit codes"),
+    "configuration.md": ("Configuration", "every key of `assent.yaml`"),
+    "assent.schema.json": ("JSON Schema", "of `assent.yaml`, for editors"),
+    "contract.md": ("Contract fields", "every field of a contract"),
+    "refusals.md": ("Refusals", "every code with its cause and its remedy"),
+    "guards.md": ("Guards", "every rule on arguments and results"),
+    "lint.md": ("Lint rules", "every rule of `assent lint`"),
+    "profiles.md": ("Profiles", "how each profile derives hints"),
+    "policy.md": ("Policy schema", "what Cedar policies can use"),
+    "http-api.md": ("HTTP API", "every operation under `/api/`"),
+}
+
 PAGES: dict[str, Callable[[], str]] = {
+    "README.md": _marked(_index_page),
     "configuration.md": _marked(_configuration_page),
     "contract.md": _marked(_contract_page),
     "profiles.md": _marked(profiles_page),
@@ -54,5 +79,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "policy.md": _marked(policy_page),
     "refusals.md": _marked(refusals_page),
     "commands.md": _marked(commands_page),
+    "lint.md": _marked(lint_page),
+    "http-api.md": _marked(http_api_page),
     "assent.schema.json": _schema_file,
 }

@@ -7,13 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import pytest
 
-from assent.gateway.api.openapi import docs_problems, docs_table
 from assent.gateway.api.table import ROUTES
 from support.gateway_api import DOCUMENT, scene
-
-DOCS = Path(__file__).parents[3] / "docs" / "api.md"
 
 
 async def test_the_document_is_there_for_everybody(tmp_path: Path) -> None:
@@ -47,8 +43,3 @@ def test_every_operation_has_a_name_of_its_own_and_declares_its_path() -> None:
 
 def test_only_posts_take_a_body_and_every_post_does() -> None:
     assert all((route.body is not None) == (route.method == "POST") for route in ROUTES)
-
-
-@pytest.mark.parametrize("table", [docs_table(), docs_problems()], ids=["operations", "problems"])
-def test_the_tables_of_the_docs_are_those_of_the_code(table: str) -> None:
-    assert table in DOCS.read_text("utf-8"), f"docs/api.md should hold:\n{table}"

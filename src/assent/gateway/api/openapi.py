@@ -1,4 +1,4 @@
-"""Renders the table of operations as an OpenAPI document and as a docs table."""
+"""Renders the table of operations as an OpenAPI document."""
 
 from __future__ import annotations
 
@@ -95,18 +95,8 @@ def _response(says: str, media: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": says, "content": {media: {"schema": schema}}}
 
 
-def docs_table() -> str:
-    """The table of operations in `docs/api.md`."""
-    lines = ["| operation | what it does | for whom | takes |", "|---|---|---|---|"]
-    for route in ROUTES:
-        takes = [f"`{one.name}`" for one in route.parameters]
-        takes += [f"`{name}` (body)" for name in (route.body or {}).get("properties", {})]
-        lines.append(f"| `{route.method} {route.path}` | {route.says} | {route.who} | {', '.join(takes) or '–'} |")
-    return "\n".join(lines)
-
-
 def docs_problems() -> str:
-    """The table of problems that are the API's own in `docs/api.md`."""
+    """The table of the API's own problems for the reference."""
     lines = ["| code | status | what it says | remedy |", "|---|---|---|---|"]
     lines += [f"| `{code}` | {kind.status} | {kind.title} | {kind.remedy} |" for code, kind in FAULTS.items()]
     return "\n".join(lines)

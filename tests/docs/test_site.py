@@ -1,0 +1,143 @@
+"""The documentation site builds without a warning, is complete, and loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import functools
+import html.parser
+import importlib.util
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+
+from support.chromium import chromium_page, needs_chromium
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+COMING = {"flow.md", "scale.md"}  # pages that other changes add
+COMING |= {"install.md", "tutorial/1-first-call.md", "tutorial/2-your-server.md", "tutorial/3-your-team.md"}
+COMING |= {"examples.md", "faq.md", "guides.md", "library.md", "concepts.md", "security.md", "comparison.md"}
+COMING |= {"operations.md"}
+WEB = ("http://", "https://", "//")
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("zensical") is None, reason="there is no site generator: make docs"
+)
+
+
+def load_builder() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("site_build", DOCS / "site" / "build.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+BUILDER = load_builder()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built: Path = BUILDER.build(tmp_path_factory.mktemp("site"))
+    return built
+
+
+class PageParser(html.parser.HTMLParser):
+    """Links, loaded assets and anchors of one page."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.assets: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(page.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value for name, value in attrs if value}
+        self.anchors |= {found[name] for name in ("id", "name") if name in found}
+        if tag == "a" and "href" in found:
+            self.links.append(found["href"])
+        elif tag == "link" and found.get("rel") not in ("next", "prev", "canonical"):
+            self.assets += [found["href"]] if "href" in found else []
+        elif "src" in found:
+            self.assets.append(found["src"])
+
+
+@pytest.fixture(scope="module")
+def parsed(site: Path) -> dict[Path, PageParser]:
+    return {page: PageParser(page) for page in site.rglob("*.html")}
+
+
+def test_every_page_is_in_the_navigation_and_every_entry_has_a_page() -> None:
+    named = BUILDER.pages_of(yaml.safe_load((DOCS / "site" / "navigation.yaml").read_text("utf-8")))
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    assert {page for page in pages if not page.startswith("adr/0")} - set(named) == set()
+    assert {page for page in named if not (DOCS / page).is_file()} <= COMING
+    assert len(named) == len(set(named))
+
+
+def test_every_decision_is_in_its_index() -> None:
+    index = (DOCS / "adr" / "README.md").read_text("utf-8")
+    assert [page.name for page in (DOCS / "adr").glob("0*.md") if f"({page.name})" not in index] == []
+
+
+def test_no_page_loads_anything_from_elsewhere(parsed: dict[Path, PageParser]) -> None:
+    assert len(parsed) > 100
+    assert {asset for page in parsed.values() for asset in page.assets if asset.startswith(WEB)} == set()
+
+
+def leads_somewhere(site: Path, parsed: dict[Path, PageParser], page: Path, link: str) -> bool:
+    place = urlsplit(link)
+    if place.scheme or place.netloc or place.fragment.startswith("__"):
+        return True
+    folder = site if page.name == "404.html" else page.parent
+    target = (folder / unquote(place.path).lstrip("/")).resolve() if place.path else page
+    target = target / "index.html" if target.is_dir() else target
+    if not target.is_file():
+        return False
+    return not place.fragment or target not in parsed or unquote(place.fragment) in parsed[target].anchors
+
+
+def test_every_link_and_image_leads_somewhere(site: Path, parsed: dict[Path, PageParser]) -> None:
+    links = ((page, link) for page, found in parsed.items() for link in found.links + found.assets)
+    assert [(page.name, link) for page, link in links if not leads_somewhere(site, parsed, page, link)] == []
+
+
+@contextmanager
+def served(site: Path) -> Iterator[str]:
+    """A plain web server."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@needs_chromium
+async def test_search_works_from_a_plain_web_server_and_nothing_else_is_asked(site: Path) -> None:
+    with served(site) as url:
+        async with chromium_page(viewport={"width": 390, "height": 844}) as page:
+            asked: list[str] = []
+            page.on("request", lambda request: asked.append(request.url))
+            await page.goto(url + "gateway.html")
+            assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            await page.set_viewport_size({"width": 1280, "height": 900})
+            await page.keyboard.press("Control+k")
+            await page.keyboard.type("idempotency key")
+            await page.locator("a[href*='gateway.html']", has_text="Keys and retries").first.wait_for()
+    assert [address for address in asked if not address.startswith((url, "blob:", "data:"))] == []
