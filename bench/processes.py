@@ -11,7 +11,7 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -100,10 +100,17 @@ def serve(
 def _port(lines: IO[str]) -> int:
     for line in lines:
         if found := re.search(r"serves \d+ tools at http://127.0.0.1:(\d+)/mcp", line):
-            threading.Thread(target=lambda: [print(one, end="", file=sys.stderr) for one in lines], daemon=True).start()
+            threading.Thread(target=_echo, args=(lines,), daemon=True).start()
             return int(found[1])
         print(line, end="", file=sys.stderr)
     raise RuntimeError("assent serve did not start")
+
+
+def _echo(lines: IO[str]) -> None:
+    """Says what a process says, so that its pipe never fills up."""
+    with suppress(ValueError):  # The pipe was closed.
+        for line in lines:
+            print(line, end="", file=sys.stderr)
 
 
 @contextmanager
