@@ -17,15 +17,28 @@ from assent.cli.shared.options import config_option
 @click.option(
     "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
 )
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="How many processes answer on this address, for a machine with as many cores.",
+)
 @click.option("--check", is_flag=True, help="Check the configuration and the upstreams' tools, then exit.")
-def serve(config: Path | None, host: str, port: int, log_format: str, log_level: str, check: bool) -> None:
+def serve(
+    config: Path | None, host: str, port: int, log_format: str, log_level: str, workers: int, check: bool
+) -> None:
     """Run the gateway: govern every call to the configured upstreams, over HTTP at /mcp.
 
     Example: assent serve -c assent.yaml --port 8420
     """
+    if workers > 1 and not check:
+        from assent.cli import serve_workers
+
+        return serve_workers.start(config, host, port, log_format, log_level, workers)
     from assent.cli import serve_process
 
     if check:
-        serve_process.check(config, host)
+        serve_process.check(config, host, workers)
     else:
         serve_process.start(config, host, port, log_format, log_level)

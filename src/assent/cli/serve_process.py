@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 
+from assent.cli.serve_order import check_workers, listen, load
 from assent.config.anchors import anchors_of
 from assent.config.checks import check_bind, has_no_credentials, has_stored_keys
 from assent.config.keyring import Keyring
@@ -20,7 +21,7 @@ from assent.config.model import Settings
 from assent.config.pins import load_pins
 from assent.config.policies import policies_of, policy_faults
 from assent.console.start import console_in_front, keep_address
-from assent.errors import ContractError, Fault, SettingsError
+from assent.errors import ContractError, SettingsError
 from assent.gateway import logging as logs
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.catalogue_preview import preview_catalogue
@@ -30,15 +31,17 @@ from assent.gateway.reload import ConfigReloader, Signature, signature, watched_
 from assent.gateway.status_pages import StatusPages
 from assent.stores.inspect import check_store, in_doubt
 from assent.upstreams.compiled_tools import NO_CONTRACT
-from assent.web.server import bind, make_server, run_loop, tune_gc
+from assent.web.server import make_server, run_loop, tune_gc
 
 logger = logging.getLogger(__name__)
 _ANSWERS_WITHIN = 30.0
 
 
-def check(config: Path | None, host: str) -> None:
+def check(config: Path | None, host: str, workers: int) -> None:
     """Checks the configuration and the upstreams' tools."""
-    asyncio.run(_check(_load(config, host)))
+    settings = load(config, host)
+    check_workers(settings, workers)
+    asyncio.run(_check(settings))
     click.echo("The configuration is valid.", err=True)
 
 
@@ -48,15 +51,7 @@ def start(config: Path | None, host: str, port: int, log_format: str, log_level:
     logs.log_uncaught()
     logger.setLevel(logging.INFO)  # The start and stop lines are logged at every level.
     with logs.errors_as_json(log_format):
-        run_loop(run(_load(config, host), host, port, find_file(config), lambda: find_settings(config)))
-
-
-def _load(config: Path | None, host: str) -> Settings:
-    settings = find_settings(config)
-    check_bind(settings, host, lambda: asyncio.run(has_stored_keys(settings)))
-    if not settings.upstreams:
-        raise SettingsError(Fault("no upstream is configured", "Add a server", "upstreams"))
-    return settings
+        run_loop(run(load(config, host), host, port, find_file(config), lambda: find_settings(config)))
 
 
 async def _check(settings: Settings) -> None:
@@ -91,10 +86,7 @@ async def _check(settings: Settings) -> None:
 async def run(settings: Settings, host: str, port: int, file: Path, read: Callable[[], Settings]) -> None:
     """Serves until a signal, then finishes running calls. `read` loads the settings again when a file has changed."""
     seen = signature(watched_files(file, settings))
-    try:
-        listener = bind(host, port)
-    except OSError as error:
-        raise SettingsError(Fault(f"{host}:{port} cannot be used: {error.strerror}", "Choose another --port")) from None
+    listener = listen(host, port)
     port = listener.getsockname()[1]
     gateway_app = await open_gateway(at_port(settings, host, port))
     server = make_server(gateway_app.app(console_in_front(gateway_app, StatusPages(gateway_app))), lifespan="off")
@@ -113,12 +105,7 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     await keep_address(gateway_app.store, host, port)
     where = f"http://{host}:{port}"
     logger.info("Assent serves %d tools at %s/mcp (%s)", len(gateway_app.catalogue().tools), where, settings.mode)
-    for sentence in idle_rules(settings, gateway_app.catalogue(), gateway_app.troubles()):
-        logger.warning(sentence)
-    if await has_no_credentials(settings, gateway_app.store):
-        logger.warning("No caller can authenticate yet: create a key (assent keys create), or configure `auth:`.")
-    if doubts := await in_doubt(gateway_app.store, time.time()):
-        logger.warning(doubts)
+    await log_warnings(gateway_app)
     waiting = asyncio.create_task(stop.wait())
     async with following(gateway_app, file, read, host, port, seen):
         await asyncio.wait({waiting, serving}, return_when=asyncio.FIRST_COMPLETED)
@@ -126,14 +113,30 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     server.should_exit = True
     await gateway_app.close_streams()
     await asyncio.gather(serving, waiting, return_exceptions=True)
+    if not await finish(gateway_app):
+        logger.info("Stopped.")
+
+
+async def log_warnings(gateway_app: GatewayApp) -> None:
+    """Logs what an operator should know after a start."""
+    settings = gateway_app.settings
+    for sentence in idle_rules(settings, gateway_app.catalogue(), gateway_app.troubles()):
+        logger.warning(sentence)
+    if await has_no_credentials(settings, gateway_app.store):
+        logger.warning("No caller can authenticate yet: create a key (assent keys create), or configure `auth:`.")
+    if doubts := await in_doubt(gateway_app.store, time.time()):
+        logger.warning(doubts)
+
+
+async def finish(gateway_app: GatewayApp) -> int:
+    """Finishes running calls, sums up what was observed, and returns how many calls are in doubt."""
     left = await gateway_app.stop()
     if gateway_app.settings.mode == "observe":
         for line in summarize_observed(gateway_app.tally):
             logger.info("%s", line)
     if left:
         logger.warning("Stopped. %d calls are in doubt: see `assent claims list`.", left)
-    else:
-        logger.info("Stopped.")
+    return left
 
 
 def at_port(settings: Settings, host: str, port: int) -> Settings:
@@ -149,12 +152,12 @@ async def following(
 ) -> AsyncIterator[None]:
     """Applies changed files while the block runs; SIGHUP reloads them at once."""
 
-    def load() -> Settings:
+    def reload() -> Settings:
         settings = read()
         check_bind(settings, host, lambda: asyncio.run(has_stored_keys(settings)))
         return at_port(settings, host, port)
 
-    reloading, requested = ConfigReloader(gateway_app, file, load, seen), asyncio.Event()
+    reloading, requested = ConfigReloader(gateway_app, file, reload, seen), asyncio.Event()
 
     async def on_signal() -> None:
         while await requested.wait():

@@ -68,8 +68,9 @@ PATH_TIMEOUT = 5.0
 class GatewayApp:
     """One running gateway: its upstreams, catalogue, sessions and endpoints."""
 
-    def __init__(self, settings: Settings, store: Store) -> None:
-        self.settings, self.store = settings, store
+    def __init__(self, settings: Settings, store: Store, mark: str = "") -> None:
+        """`mark` is what routes an answer to this process, if it is one of several workers (`2~`)."""
+        self.settings, self.store, self._mark = settings, store, mark
         self.policies = policies_of(settings)
         self._told_faults: set[str] = set()
         self.keyring = Keyring(Path(settings.secrets.directory))
@@ -298,7 +299,7 @@ class GatewayApp:
         return ToolService(
             self.ports,
             self.links,
-            RequestStateCodec(self.keyring.key("sealing"), time.time),
+            RequestStateCodec(self.keyring.key("sealing"), time.time, self._mark),
             server_info=self.passthrough_factory.server_info(),
             metadata_url=self.authenticator.metadata_url(),
             add_duration=self.tally.add_duration,
@@ -428,9 +429,9 @@ class GatewayApp:
         return dict(self.tool_loader.troubles)
 
 
-async def open_gateway(settings: Settings) -> GatewayApp:
+async def open_gateway(settings: Settings, mark: str = "") -> GatewayApp:
     """Opens the store and the local OpenAPI documents; nothing listens yet."""
-    gateway_app = GatewayApp(settings, await open_store(settings.store))
+    gateway_app = GatewayApp(settings, await open_store(settings.store), mark)
     try:
         for link in gateway_app.links.values():
             if isinstance(link, OpenApiLink) and link.is_local:

@@ -28,11 +28,12 @@ class RequestStateCodec:
     own boundary. The pipeline checks approvals and claims against the call itself in either case.
     """
 
-    def __init__(self, key: bytes | None, now: Callable[[], float]) -> None:
+    def __init__(self, key: bytes | None, now: Callable[[], float], mark: str = "") -> None:
+        """`mark` is put in front of every state in clear text, for what routes requests to processes."""
         if key is not None and len(key) < 32:
             raise ValueError("the key for request states must have 32 bytes or more")
         self._cipher = None if key is None else AESGCM(HKDF(SHA256(), 32, salt=None, info=_PURPOSE).derive(key))
-        self._now = now
+        self._now, self._mark = now, mark
 
     def close(self, state: dict[str, Any], principal: Principal, tool: str) -> str:
         bound = {"s": state, "w": _binding_of(principal), "n": tool, "e": self._now() + LASTS}
@@ -40,7 +41,10 @@ class RequestStateCodec:
         if self._cipher is None:
             return plain
         nonce = secrets.token_bytes(_NONCE)
-        return base64.urlsafe_b64encode(nonce + self._cipher.encrypt(nonce, plain.encode(), _PURPOSE)).decode()
+        return (
+            self._mark
+            + base64.urlsafe_b64encode(nonce + self._cipher.encrypt(nonce, plain.encode(), _PURPOSE)).decode()
+        )
 
     def open(self, token: str, principal: Principal, tool: str) -> dict[str, Any] | None:
         """The state, or None if the token is forged, expired, or for another principal or tool."""
@@ -55,7 +59,7 @@ class RequestStateCodec:
 
 
 def _decrypt(cipher: AESGCM, token: str) -> bytes:
-    sealed = base64.b64decode(token, altchars=b"-_", validate=True)
+    sealed = base64.b64decode(token.rpartition("~")[2], altchars=b"-_", validate=True)
     return cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], _PURPOSE)
 
 

@@ -199,17 +199,23 @@ def tune_gc() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """Opens a listening socket, so that the port is known and taken before anything starts."""
+def bind(host: str, port: int, *, shared: bool = False, accepts: bool = True) -> socket.socket:
+    """Opens a listening socket, so that the port is known and taken before anything starts.
+
+    Several processes of one user can share a port, and Linux spreads connections evenly over those that accept.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Name the protocol: asyncio disables Nagle's delay only for sockets that are explicitly TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         listener.bind((host, port))
     except OSError:
         listener.close()
         raise
-    listener.listen(2048)
+    if accepts:
+        listener.listen(2048)
     listener.setblocking(False)
     return listener
