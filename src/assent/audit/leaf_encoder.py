@@ -4,12 +4,13 @@ from binascii import b2a_base64 as _base64
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
-from assent.audit.leaf import FACT_RULE, FACTS, MOST_TEXT, STRICT, check_head, fitting, why_not
+from assent.audit.leaf import FACT_RULE, FACTS, LAST_TIME, MOST_TEXT, STRICT, check_head, fitting, why_not
 from assent.audit.leaf_values import SALT, BadEntry, heading_of, pack_length, written_value
+from assent.audit.tiles import LEAF_LIMIT
 from assent.audit.verifier import COMMITMENT
 
 _PLAIN = bytes(letter for letter in range(0x21, 0x7F) if letter != 0x5C)
@@ -33,20 +34,25 @@ def seal(
 
     The leaf equals that of `leaf_bytes`, but is assembled from checked parts, because every call waits for it.
     """
-    check_head(kind, at)
+    if type(at) is not int or not 0 <= at <= LAST_TIME:
+        check_head(kind, at)
     shape, fields = _leaf_template(kind, tuple(values))
     if not fields:
-        return Sealed(fitting(shape % (at, _facts_bytes(facts))), None)
+        leaf = shape % (at, _facts_bytes(facts))
+        return Sealed(leaf if len(leaf) <= LEAF_LIMIT else fitting(leaf), None)
     pool = randomness(SALT * len(fields))
     if len(pool) != SALT * len(fields):
         raise BadEntry(f"a salt has {SALT} bytes")
-    records = [
-        pool[start:end] + heading + (value if type(value := values[field]) is bytes else written_value(field, value))
-        for field, heading, start, end in fields
-    ]
-    commitments = [_base64(sha256(COMMITMENT + record).digest(), newline=False) for record in records]
-    leaf = shape % (at, *commitments, _facts_bytes(facts))
-    return Sealed(fitting(leaf), b"".join([pack_length(len(record)) + record for record in records]))
+    parts: list[Any] = [at]
+    packed = b""
+    for field, heading, start, end in fields:
+        value = values[field]
+        record = pool[start:end] + heading + (value if type(value) is bytes else written_value(field, value))
+        parts.append(_base64(sha256(COMMITMENT + record).digest(), newline=False))
+        packed += pack_length(len(record)) + record
+    parts.append(_facts_bytes(facts))
+    leaf = shape % tuple(parts)
+    return Sealed(leaf if len(leaf) <= LEAF_LIMIT else fitting(leaf), packed)
 
 
 @lru_cache(maxsize=1024)
@@ -54,6 +60,7 @@ def _leaf_template(kind: str, names: tuple[str, ...]) -> tuple[bytes, list[tuple
     """Return the leaf template of such an entry and, for each sorted field, its name, the bytes after the salt, and
     the salt's range.
     """
+    check_head(kind, 0)
     headings = [heading_of(name) for name in sorted(names)]
     commitments = b",".join(b'"%b":"%%b"' % heading[1:] for heading in headings)
     leaf = b'{"at":%%d,"commitments":{%b},"facts":%%b,"kind":"%b","v":1}' % (commitments, kind.encode())

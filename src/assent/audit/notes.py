@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+if TYPE_CHECKING:  # It is imported where a note is signed or checked, because a start does neither.
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 PLAIN, STAMPED = 1, 4
 NOTE_LIMIT, LINE_LIMIT = 64 * 1024, 64
@@ -33,6 +34,9 @@ class BadKey(ValueError):
 
 @lru_cache(maxsize=1024)
 def _is_signed(raw: bytes, message: bytes, signature: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     try:
         Ed25519PublicKey.from_public_bytes(raw).verify(signature, message)
     except (InvalidSignature, ValueError):
@@ -73,7 +77,9 @@ class SecretKey:
         return f"SecretKey({self.public.text})"
 
     @cached_property
-    def _signer(self) -> Ed25519PrivateKey:
+    def _signer(self) -> "Ed25519PrivateKey":
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
         return Ed25519PrivateKey.from_private_bytes(self.seed)
 
     @cached_property

@@ -46,13 +46,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePublicKey
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
-from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import load_der_public_key
+# `cryptography` is imported where a signature is checked: it takes more memory than the rest of this file's work.
 
 FORMAT = "assent-audit-bundle/1"
 PROOF = "c2sp.org/tlog-proof@v1"
@@ -117,6 +111,9 @@ class Key:
 
 @lru_cache(maxsize=4096)
 def is_signed(raw: bytes, message: bytes, signature: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
     try:
         Ed25519PublicKey.from_public_bytes(raw).verify(signature, message)
     except (InvalidSignature, ValueError):
@@ -517,6 +514,8 @@ def decision_digest(*parts: str) -> bytes:
 
 def is_assertion(signed: Mapping[str, str], challenge: bytes) -> bool:
     """Whether this is a WebAuthn assertion of this challenge, with the person present and verified."""
+    from cryptography.hazmat.primitives.serialization import load_der_public_key
+
     try:
         client, about = from_base64url(signed["client_data"]), from_base64url(signed["authenticator_data"])
         said, signature = json.loads(client), from_base64url(signed["signature"])
@@ -534,6 +533,13 @@ def is_assertion(signed: Mapping[str, str], challenge: bytes) -> bool:
 
 
 def verifies(key: Any, signature: bytes, message: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePublicKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+    from cryptography.hazmat.primitives.hashes import SHA256
+
     try:
         if isinstance(key, EllipticCurvePublicKey):
             key.verify(signature, message, ECDSA(SHA256()))

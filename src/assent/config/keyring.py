@@ -25,6 +25,7 @@ class Keyring:
     def __init__(self, directory: Path | None) -> None:
         self._directory = directory
         self._keys: dict[str, bytes] = {}
+        self._blinding: hashlib.blake2b | None = None
 
     def key(self, purpose: str) -> bytes:
         if purpose not in self._keys:
@@ -58,8 +59,11 @@ class Keyring:
 
     def keyed_hash(self, text: str | bytes) -> str:
         """A keyed digest: equal inputs give equal digests, and the input cannot be guessed without the key."""
-        data = text.encode() if isinstance(text, str) else text
-        return hashlib.blake2b(data, key=self.key("blinding"), digest_size=32).hexdigest()
+        if self._blinding is None:
+            self._blinding = hashlib.blake2b(key=self.key("blinding"), digest_size=32)
+        keyed = self._blinding.copy()  # Copying is faster than hashing the key again.
+        keyed.update(text.encode() if isinstance(text, str) else text)
+        return keyed.hexdigest()
 
     def _from_file(self, purpose: str) -> bytes:
         assert self._directory is not None

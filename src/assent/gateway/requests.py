@@ -64,9 +64,8 @@ class NotAcceptable(Exception):
 
 
 _ROUTING = frozenset({b"mcp-protocol-version", b"mcp-method", b"mcp-name"})
-_READ = _ROUTING | {
-    b"mcp-session-id", b"last-event-id", b"accept", b"content-type", b"host", b"origin", b"idempotency-key",
-}  # fmt: skip
+_TEXTS = _ROUTING | {b"mcp-session-id", b"last-event-id", b"idempotency-key"}
+_READ = _TEXTS | {b"accept", b"content-type", b"host", b"origin"}
 
 
 def read_head(headers: Headers) -> RequestHeaders:
@@ -91,27 +90,23 @@ def read_head(headers: Headers) -> RequestHeaders:
                 fields[name] += b", " + value
         elif name.startswith(_PARAM_PREFIX):
             mirrors.append(field)
-    get = fields.get
-    version = _text(get(b"mcp-protocol-version"))
+    texts = {name: value.decode("latin-1") for name, value in fields.items() if name in _TEXTS}
+    get, version = texts.get, texts.get(b"mcp-protocol-version")
     return RequestHeaders(
         Era.HANDSHAKE if version is None or version in HANDSHAKE_PROTOCOL_VERSIONS else Era.MODERN,
         version,
-        _text(fields.get(b"mcp-method")),
-        _text(fields.get(b"mcp-name")),
-        _text(fields.get(b"mcp-session-id")),
-        _text(fields.get(b"last-event-id")),
+        get(b"mcp-method"),
+        get(b"mcp-name"),
+        get(b"mcp-session-id"),
+        get(b"last-event-id"),
         fields.get(b"accept", b""),
         fields.get(b"content-type", b""),
         fields.get(b"host"),
         fields.get(b"origin"),
-        _text(fields.get(b"idempotency-key")),
+        get(b"idempotency-key"),
         mirrors,
         duplicated,
     )
-
-
-def _text(value: bytes | None) -> str | None:
-    return value.decode("latin-1") if value is not None else None
 
 
 def check_post(head: RequestHeaders) -> None:

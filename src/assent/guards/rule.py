@@ -158,8 +158,9 @@ class ValueRule(GuardRule):
 
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
         """The first objection. Most calls have none, so paths are built only once there is one."""
-        looked_at = arguments.values() if self.is_for_all else self.selected.pick(arguments)
-        passed = _NO_TEXTS if self.texts_alone and self.is_for_all else _NONE
+        everything = self.is_for_all
+        looked_at = arguments.values() if everything else self.selected.pick(arguments)
+        passed = _NO_TEXTS if everything and self.texts_alone else _NONE
         if not any_scalar(looked_at, self.objection, context, passed):
             return None
         for path, value in self.scalars(arguments):

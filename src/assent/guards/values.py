@@ -48,16 +48,16 @@ class Fields:
 
 
 def _pick_named(value: Any, names: frozenset[str], found: list[Any]) -> None:
-    kind = type(value)
-    if kind is dict:
+    if type(value) is dict:
         for name, item in value.items():
-            if fold(name) in names:
+            if (name.lower() if name.isascii() else fold(name)) in names:
                 found.append(item)
             elif type(item) is dict or type(item) is list:
                 _pick_named(item, names, found)
-    elif kind is list:
+    elif type(value) is list:
         for item in value:
-            _pick_named(item, names, found)
+            if type(item) is dict or type(item) is list:
+                _pick_named(item, names, found)
 
 
 def _name_named(value: Any, names: frozenset[str], path: str, found: list[Named]) -> None:

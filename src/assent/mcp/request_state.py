@@ -6,14 +6,13 @@ import base64
 import json
 import secrets
 from collections.abc import Callable
-from typing import Any
-
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from assent.core.principal import Principal
+
+if TYPE_CHECKING:  # Most calls carry no state, so a start does not pay for the cipher.
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 LASTS = 3600.0
 _PURPOSE = b"assent/request-state/1"
@@ -32,8 +31,15 @@ class RequestStateCodec:
         """`mark` is put in front of every state in clear text, for what routes requests to processes."""
         if key is not None and len(key) < 32:
             raise ValueError("the key for request states must have 32 bytes or more")
-        self._cipher = None if key is None else AESGCM(HKDF(SHA256(), 32, salt=None, info=_PURPOSE).derive(key))
-        self._now, self._mark = now, mark
+        self._key, self._now, self._mark = key, now, mark
+
+    @cached_property
+    def _cipher(self) -> AESGCM | None:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+        return None if self._key is None else AESGCM(HKDF(SHA256(), 32, salt=None, info=_PURPOSE).derive(self._key))
 
     def close(self, state: dict[str, Any], principal: Principal, tool: str) -> str:
         bound = {"s": state, "w": _binding_of(principal), "n": tool, "e": self._now() + LASTS}
@@ -48,6 +54,8 @@ class RequestStateCodec:
 
     def open(self, token: str, principal: Principal, tool: str) -> dict[str, Any] | None:
         """The state, or None if the token is forged, expired, or for another principal or tool."""
+        from cryptography.exceptions import InvalidTag
+
         try:
             bound = json.loads(token if self._cipher is None else _decrypt(self._cipher, token))
             if (bound["w"], bound["n"]) != (_binding_of(principal), tool) or bound["e"] <= self._now():

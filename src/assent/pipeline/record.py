@@ -21,7 +21,7 @@ Pipeline = Callable[[Request, Ports, CallTrace], Awaitable[Answer]]
 
 async def record(request: Request, ports: Ports, pipeline: Pipeline, trace: CallTrace | None = None) -> Outcome:
     """Run the pipeline and append its outcome to the audit log, failed authentication included."""
-    trace = trace or CallTrace(observing=ports.mode == "observe")
+    trace = trace or CallTrace(observing=ports.mode == "observe", keeps_notes=False)
     try:
         await _ensure_log_writable(ports)
         outcome: Outcome = await pipeline(request, ports, trace)

@@ -35,6 +35,8 @@ class CallTrace:
     """Whether the rest runs without its caller and records itself."""
     rehearsed: bool = False
     """Whether its dry run is recorded."""
+    keeps_notes: bool = True
+    """Whether somebody reads the notes. Nobody does for a call that simply runs."""
     _notes: list[tuple[str, str, str, tuple[object, ...]]] = field(default_factory=list)
     would: list[str] = field(default_factory=list)
     """Codes of pauses and refusals that did not happen because the mode is `observe`."""
@@ -58,14 +60,16 @@ class CallTrace:
     def identify(self, principal: Principal) -> Principal:
         """Note who calls; the edge has authenticated them."""
         self.principal = principal
-        self.passed(
-            "authenticate", "%s %s of tenant %s, %s", principal.kind, principal.id, principal.tenant, principal.mode
-        )
+        if self.keeps_notes:
+            self.passed(
+                "authenticate", "%s %s of tenant %s, %s", principal.kind, principal.id, principal.tenant, principal.mode
+            )
         return principal
 
     def passed(self, stage: str, reason: str, *parts: object) -> None:
         """Note that a stage passed; `reason` is a format for `parts`, if there are any."""
-        self._notes.append((stage, "pass", reason, parts))
+        if self.keeps_notes:
+            self._notes.append((stage, "pass", reason, parts))
 
     def would_stop(self, stage: str, code: str, detail: str) -> None:
         """Note what would have stopped the call if it were enforced."""

@@ -90,7 +90,7 @@ def strip_control_arguments(contract: Contract, arguments: Mapping[str, Any]) ->
 
 
 def _digest(principal: Principal, tool: Tool, fingerprint: str) -> str:
-    who = (principal.tenant, principal.id, principal.mode)
+    who: tuple[str, ...] = (principal.tenant, principal.id, principal.mode)
     if principal.actors:
         who += tuple(actor.id for actor in principal.actors)
     contract = tool.contract

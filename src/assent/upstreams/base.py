@@ -182,6 +182,8 @@ def drop_invalid_meta(result: dict[str, Any]) -> dict[str, Any]:
 def arguments_with_key(call: Call, key: str | None) -> dict[str, Any]:
     """The arguments for the upstream: without Assent's own, and with the key if it is an argument."""
     contract, arguments = call.tool.contract, dict(call.arguments)
+    if key is None and contract.dry_run.mode == "none" and contract.idempotency.argument is None:
+        return arguments
     if contract.dry_run.mode != "none" and not call.tool.rehearses:
         arguments.pop(contract.dry_run.argument, None)
     argument = contract.idempotency.argument

@@ -55,8 +55,9 @@ def strip_request(message: Any) -> None:
     params = message.get("params") if isinstance(message, dict) else None
     if not isinstance(params, dict):
         return
-    _strip(params, "capabilities")
-    if isinstance(meta := params.get("_meta"), dict):
+    if params.get("capabilities"):
+        _strip(params, "capabilities")
+    if isinstance(meta := params.get("_meta"), dict) and meta.get(CLIENT_CAPABILITIES_META_KEY):
         _strip(meta, CLIENT_CAPABILITIES_META_KEY)
     if isinstance(wanted := params.get("notifications"), dict):
         wanted.pop("taskIds", None)

@@ -67,8 +67,8 @@ class JoinedCycle(RequestResponseCycle):
             return
         if not self.response_started:
             body, fields = message.get("whole"), message.get("headers", ())
-            plain = body and len(fields) == 2 and fields[0] is JSON_FIELD and self.scope["method"] != "HEAD"
-            if plain and self.keep_alive and not self.flow.write_paused and not self.disconnected:
+            plain = len(fields) == 2 and fields[0] is JSON_FIELD and self.scope["method"] != "HEAD"
+            if body and plain and self.keep_alive and not self.flow.write_paused and not self.disconnected:
                 return self._send_whole(message["status"], body)
             self.transport = cast("asyncio.Transport", JoinedTransport(self.transport, asyncio.get_running_loop()))
         await super().send(message)  # type: ignore[arg-type]

@@ -15,10 +15,11 @@ from assent.stores.sqlite.commit_batcher import CommitBatcher
 class Hall:
     """A gathering, and what was handed over, by number and turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, last_batch: int = 2) -> None:
         self.groups: list[list[int]] = []
         self.numbers: dict[PendingWrite, int] = {}
         self.commit_batcher = CommitBatcher(self._take)
+        self.commit_batcher.note_commit(last_batch)
 
     def _take(self, orders: list[PendingWrite]) -> None:
         self.groups.append([self.numbers[order] for order in orders])
@@ -36,7 +37,16 @@ async def turns(many: int) -> None:
         await asyncio.sleep(0)
 
 
-async def test_somebody_alone_is_handed_over_after_two_empty_turns() -> None:
+async def test_somebody_who_was_alone_last_time_is_handed_over_at_once() -> None:
+    hall = Hall(last_batch=1)
+    hall.enter(1)
+    assert hall.groups == [[1]]
+    hall.commit_batcher.note_commit(2)
+    hall.enter(2)
+    assert hall.groups == [[1]]
+
+
+async def test_somebody_after_a_shared_commit_is_handed_over_after_two_empty_turns() -> None:
     hall = Hall()
     hall.enter(1)
     await turns(1)
@@ -58,7 +68,7 @@ async def test_a_turn_that_tells_somebody_that_theirs_is_kept_is_waited_out() ->
     hall = Hall()
     hall.enter(1)
     await turns(1)
-    hall.commit_batcher.note_activity()
+    hall.commit_batcher.note_commit(2)
     await turns(2)
     hall.enter(2)
     await turns(3)

@@ -2,9 +2,10 @@
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from importlib import resources
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 _BODY: Final = 2500
 # Maximum distance between a marker word and the start or end of a match.
@@ -13,19 +14,35 @@ _REACH: Final = 160
 _WRAPPED = re.compile(r"\n(?<=[a-z,]\n)[ \t]*(?=[a-z]+[ ,.])")
 
 
-class _Group(NamedTuple):
-    marks: tuple[str, ...]
-    pattern: re.Pattern[str]
+class _Group:
+    """Patterns, and the marker words near which they are searched. Compiled at first use: most never are."""
+
+    __slots__ = ("_patterns", "_search", "marks")
+
+    def __init__(self, marks: Iterable[str], patterns: Sequence[str]) -> None:
+        self.marks, self._patterns = tuple(marks), patterns
+        self._search: Callable[[str, int, int], re.Match[str] | None] | None = None
+
+    @property
+    def search(self) -> Callable[[str, int, int], re.Match[str] | None]:
+        if self._search is None:
+            self._search = re.compile("|".join(self._patterns)).search
+        return self._search
 
 
 # A marker word, and the pattern groups to try where it occurs.
 _Statement = tuple[tuple[str, tuple[_Group, ...]], ...]
 
 
-def _load() -> Mapping[str, _Statement]:
+def _load() -> Mapping[str, Sequence[Mapping[str, Any]]]:
     text = resources.files("assent.infer").joinpath("statements.toml").read_text(encoding="utf-8")
-    table = tomllib.loads(text)
-    return {name: _compile([one for row in rows for one in _rows(row, table)]) for name, rows in table.items()}
+    return tomllib.loads(text)
+
+
+@cache
+def _statement(name: str) -> _Statement:
+    """The groups of one statement, arranged at first use."""
+    return _arrange([one for row in _TABLE[name] for one in _rows(row, _TABLE)])
 
 
 def _rows(row: Mapping[str, Any], table: Mapping[str, Any]) -> Sequence[Mapping[str, Sequence[str]]]:
@@ -33,9 +50,9 @@ def _rows(row: Mapping[str, Any], table: Mapping[str, Any]) -> Sequence[Mapping[
     return table[row["like"]] if "like" in row else [row]
 
 
-def _compile(rows: Sequence[Mapping[str, Sequence[str]]]) -> _Statement:
-    """Compile the groups and their marker words; a marker that contains another one is left out."""
-    groups = tuple(_Group(tuple(row["marks"]), re.compile("|".join(row["patterns"]))) for row in rows)
+def _arrange(rows: Sequence[Mapping[str, Sequence[str]]]) -> _Statement:
+    """Arrange the groups by their marker words; a marker that contains another one is left out."""
+    groups = tuple(_Group(row["marks"], row["patterns"]) for row in rows)
     marks = {mark for group in groups for mark in group.marks}
     fewest = sorted(mark for mark in marks if not any(other in mark for other in marks - {mark}))
     return tuple((mark, tuple(group for group in groups if _is_for(mark, group))) for mark in fewest)
@@ -45,8 +62,8 @@ def _is_for(mark: str, group: _Group) -> bool:
     return any(mark in other for other in group.marks)
 
 
-_STATEMENTS: Final = _load()
-STATEMENT_NAMES: Final = frozenset(_STATEMENTS)
+_TABLE: Final = _load()
+STATEMENT_NAMES: Final = frozenset(_TABLE)
 
 
 class Statements:
@@ -61,7 +78,7 @@ class Statements:
     def __contains__(self, name: str) -> bool:
         found = self._found.get(name)
         if found is None:
-            found = self._found[name] = self._find(_STATEMENTS[name])
+            found = self._found[name] = self._find(_statement(name))
         return found
 
     def _find(self, statement: _Statement) -> bool:
@@ -76,7 +93,7 @@ class Statements:
 
 def _matches(body: str, group: _Group) -> bool:
     """Whether a pattern of the group matches; patterns run only near a marker word."""
-    search = group.pattern.search
+    search = group.search
     return any(search(body, start, end) is not None for start, end in _surroundings(body, group.marks))
 
 

@@ -12,6 +12,7 @@
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, Final
 
 from assent.infer.features.phrases import STATEMENT_NAMES
@@ -62,14 +63,19 @@ def no(test: Test) -> Test:
 
 def starts(pattern: str) -> Test:
     """The condition that the description starts with a pattern, in lower case."""
-    match = re.compile(r"\s*" + pattern).match
-    return lambda tool: match(tool.lower) is not None
+    match = _compiled_later(r"\s*" + pattern)
+    return lambda tool: match().match(tool.lower) is not None
 
 
 def mentions(pattern: str, within: int | None = None) -> Test:
     """The condition that the description, or its first characters, contain a pattern, in lower case."""
-    search = re.compile(pattern).search
-    return lambda tool: search(tool.lower[:within]) is not None
+    search = _compiled_later(pattern)
+    return lambda tool: search().search(tool.lower[:within]) is not None
+
+
+def _compiled_later(pattern: str) -> Callable[[], re.Pattern[str]]:
+    """The pattern, compiled at first use: a start pays only for what its tools need."""
+    return lru_cache(1)(lambda: re.compile(pattern))
 
 
 def name_ends(words: str) -> Test:

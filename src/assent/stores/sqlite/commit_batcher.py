@@ -1,8 +1,8 @@
 """Collects writes of concurrent calls so that they share one commit.
 
 Writes are handed over when two turns of the event loop bring no new one: a message read in one turn causes a write
-in the next. A single caller waits for two empty turns, which take no time. Under load it pays to wait, within
-bounds: a commit costs nearly the same for one write or thirty.
+in the next. Under load it pays to wait, within bounds: a commit costs nearly the same for one write or thirty. A
+caller that is alone does not wait: its write is handed over at once while commits hold one write each.
 """
 
 from __future__ import annotations
@@ -27,17 +27,21 @@ class CommitBatcher:
         self._hand_over = hand_over
         self._orders: deque[PendingWrite] = deque()
         self._activity = 0
+        self._last_batch = 0
         self._active_loop: asyncio.AbstractEventLoop | None = None
 
     def add(self, order: PendingWrite, loop: asyncio.AbstractEventLoop) -> None:
         self._orders.append(order)
         self._activity += 1
-        if self._active_loop is not loop:
+        if self._last_batch <= 1 and self._active_loop is None:
+            self.release()
+        elif self._active_loop is not loop:
             self._active_loop = loop
             loop.call_soon(self._check_turn, loop, self._activity, 0, loop.time())
 
-    def note_activity(self) -> None:
-        """Report that callers got their results and may write again soon."""
+    def note_commit(self, orders: int) -> None:
+        """Report how many callers share a commit. They got their results and may write again soon."""
+        self._last_batch = orders
         self._activity += 1
 
     def _check_turn(self, loop: asyncio.AbstractEventLoop, seen: int, quiet: int, since: float) -> None:

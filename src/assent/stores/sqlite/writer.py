@@ -212,6 +212,6 @@ class SqliteWriter:
                 loop.call_soon_threadsafe(self._resolve, own)
 
     def _resolve(self, orders: Sequence[PendingWrite]) -> None:
-        self._commit_batcher.note_activity()
+        self._commit_batcher.note_commit(len(orders))
         for order in orders:
             order.report()

@@ -22,12 +22,26 @@ from assent.upstreams.compiled_tools import CONFIDENT, UpstreamPolicy
 @cache
 def known_servers() -> dict[str, dict[str, dict[str, Any]]]:
     """The fields of every shipped contract, by the server's name and the tool's."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for file in resources.files(__name__).iterdir():
-        if file.name.endswith(".yaml"):
-            shipped = YamlDocument(file.read_text(encoding="utf-8"), file.name).value
-            found.update(dict.fromkeys(shipped["servers"], shipped["tools"]))
-    return found
+    return {name: fields for text in _texts().values() for name, fields in _read(text).items()}
+
+
+@cache
+def _texts() -> dict[str, str]:
+    """Every shipped file, by its name."""
+    files = resources.files(__name__).iterdir()
+    return {file.name: file.read_text(encoding="utf-8") for file in files if file.name.endswith(".yaml")}
+
+
+@cache
+def _read(text: str) -> dict[str, dict[str, dict[str, Any]]]:
+    shipped = YamlDocument(text, "a shipped contract").value
+    return dict.fromkeys(shipped["servers"], shipped["tools"])
+
+
+def _fields_of(server: str) -> dict[str, dict[str, Any]]:
+    """The shipped fields of one server. Only a file that names it is read: most servers are in none."""
+    found = (_read(text).get(server) for text in _texts().values() if server in text)
+    return next((fields for fields in found if fields is not None), {})
 
 
 def known_contracts(
@@ -42,7 +56,7 @@ def known_contracts(
 
 def known_fields(server: str, definitions: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """The fields of the shipped contracts for the tools of this server, by the server's own names."""
-    fields = known_servers().get(server, {})
+    fields = _fields_of(server)
     return {
         name: fields[name]
         for definition in definitions

@@ -7,17 +7,18 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from assent.core.audit import Entry, principal_values
 from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.ports import Store
 from assent.upstreams.oauth.owner import CredentialOwner
+
+if TYPE_CHECKING:  # Most gateways keep no credential.
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KIND = "upstream_credential"
 _NONCE = 12
@@ -41,6 +42,8 @@ class CredentialVault:
 
     @cached_property
     def _cipher(self) -> AESGCM:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
         return AESGCM(hashlib.sha256(b"assent upstream credentials\0" + self._key()).digest())
 
     async def get(self, upstream: str, owner: CredentialOwner) -> Kept | None:
@@ -91,6 +94,8 @@ class CredentialVault:
 
     def unseal(self, body: bytes, id: str) -> dict[str, Any] | None:
         """The fields of a row; None if they were made for another row or with another key."""
+        from cryptography.exceptions import InvalidTag
+
         try:
             fields = orjson.loads(self._cipher.decrypt(body[:_NONCE], body[_NONCE:], id.encode()))
         except (InvalidTag, ValueError):
