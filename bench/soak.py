@@ -32,8 +32,8 @@ from bench.processes import KEY, Served, postgres, serve, server
 from bench.turns import growth
 
 HANDSHAKE = "2025-11-25"
-MOST_GROWTH = {"rss_mb": 1.04, "descriptors": 1.05, "threads": 1.01, "p50_ms": 1.5}
-"""By what factor a figure may grow in the measured part. Latency depends on the neighbours of the machine too."""
+MOST_GROWTH = {"rss_mb": 1.04, "descriptors": 1.05, "threads": 1.01, "times_echo": 1.5}
+"""By what factor a figure may grow in the measured part."""
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -46,8 +46,14 @@ class Sample:
     threads: int
     p50_ms: float
     p99_ms: float
+    echo_ms: float
+    """What the server behind the gateway takes without it, at the median: it shows what the machine adds of itself."""
     store_mb: float
     load: float
+
+    @property
+    def times_echo(self) -> float:
+        return self.p50_ms / (self.echo_ms or 1.0)
 
 
 @dataclass
@@ -55,9 +61,11 @@ class Traffic:
     """What the clients did so far."""
 
     url: str
+    echo: str
     client: httpx2.AsyncClient
     calls: int = 0
     waits: list[float] = field(default_factory=list)
+    echo_waits: list[float] = field(default_factory=list)
     numbers: count[int] = field(default_factory=count)
 
     async def step(self, number: int) -> None:
@@ -65,6 +73,7 @@ class Traffic:
         kind = number % 20
         if kind == 19:
             await self._session()
+            await self._ask_echo()
         elif kind == 18:
             await self._expect(b"tool_98", self._post("tools/list", {}))
         elif kind == 17:
@@ -102,6 +111,13 @@ class Traffic:
         ended = await self.client.delete(self.url, headers=session)
         assert ended.status_code < 300, ended.text
 
+    async def _ask_echo(self) -> None:
+        """The same call without the gateway."""
+        body = orjson.dumps(_rpc(1, "tools/call", {"name": "echo", "arguments": ARGUMENTS}))
+        started = time.perf_counter()
+        await self.client.post(self.echo, content=body)
+        self.echo_waits.append((time.perf_counter() - started) * 1000)
+
     async def _send(self, body: dict[str, Any], headers: dict[str, str]) -> bytes:
         started = time.perf_counter()
         answer = await self.client.post(self.url, content=orjson.dumps(body), headers=headers)
@@ -119,6 +135,7 @@ def sample(served: Served, traffic: Traffic, minute: float) -> Sample:
     """What the process has now, and how long the calls since the last sample took."""
     place = Path(f"/proc/{served.pid}")
     waits, traffic.waits = sorted(traffic.waits) or [0.0], []
+    echo, traffic.echo_waits = sorted(traffic.echo_waits) or [0.0], []
     store = sum(file.stat().st_size for file in served.folder.glob("assent.db*"))
     return Sample(
         round(minute, 3),
@@ -128,6 +145,7 @@ def sample(served: Served, traffic: Traffic, minute: float) -> Sample:
         len([*(place / "task").iterdir()]),
         round(waits[len(waits) // 2], 2),
         round(waits[len(waits) * 99 // 100], 2),
+        round(echo[len(echo) // 2], 2),
         round(store / 1e6, 2),
         os.getloadavg()[0],
     )
@@ -148,7 +166,7 @@ async def run(minutes: float, rate: float, every: float, store: str, out: Path) 
         url = stack.enter_context(postgres()) if store == "postgres" else "sqlite:///assent.db"
         served = stack.enter_context(serve("", store=url, echo="write", upstreams=upstreams))
         async with httpx2.AsyncClient(headers=headers, timeout=60, trust_env=False) as client:
-            traffic = Traffic(f"http://127.0.0.1:{served.port}/mcp", client)
+            traffic = Traffic(f"http://127.0.0.1:{served.port}/mcp", upstreams["echo"]["url"], client)
             started = time.monotonic()
             with (out / "soak.csv").open("w", newline="") as file:
                 table = csv.DictWriter(file, [one.name for one in fields(Sample)])
@@ -202,8 +220,10 @@ def _curves(samples: list[Sample]) -> str:
     panels = [
         Panel("Resident memory (MB)", points("rss_mb")),
         Panel("Open descriptors and threads", points("descriptors"), points("threads")),
-        Panel("Answer time at the client, p50 and p99 (ms)", points("p50_ms"), points("p99_ms")),
+        Panel("Answer time at the client, p50: gateway, and server alone (ms)", points("p50_ms"), points("echo_ms")),
+        Panel("Answer time at the client, p99 (ms)", points("p99_ms")),
         Panel("Size of the store (MB), which keeps every call", points("store_mb")),
+        Panel("Load of the machine", points("load")),
     ]
     last = samples[-1]
     note = f"{last.calls:,} answers, all checked; load of the machine {min(o.load for o in samples):.1f} to "

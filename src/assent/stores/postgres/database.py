@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
 
 import asyncpg
 
 from assent.errors import StoreError
 from assent.stores.migrate import Migration, pending
+from assent.stores.postgres.address import Address
+
+T = TypeVar("T")
 
 CONNECT_TIMEOUT = 10.0
 """Seconds after which a server that does not answer counts as unreachable."""
@@ -55,9 +57,10 @@ class Database:
     """One database on one server. Messages never contain the whole URL, which may hold a password."""
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        self._url, self._ready, self._preparing = url, False, asyncio.Lock()
-        self.name = f"{parts.hostname or 'local socket'}/{parts.path.strip('/') or 'default'}"
+        self._address, self._ready, self._preparing = Address.of(url), False, asyncio.Lock()
+        self.name = self._address.name
+        self.pooled = self._address.pooled
+        """Whether a pooler gives every transaction another session: then nothing may outlive a transaction."""
 
     def failure(self, error: BaseException) -> StoreError:
         """Translate an error into a StoreError that says what went wrong and what to do."""
@@ -74,22 +77,52 @@ class Database:
         return await self._connect()
 
     async def _connect(self) -> Any:
-        return await asyncpg.connect(self._url, **self._options())
+        return await asyncpg.connect(self._address.server, **self._options())
 
     async def pool(self, size: int) -> Any:
         await self._ensure_prepared()
-        return await asyncpg.create_pool(self._url, min_size=1, max_size=size, **self._options())
+        return await asyncpg.create_pool(self._address.server, min_size=1, max_size=size, **self._options())
 
     def _options(self) -> dict[str, Any]:
+        options: dict[str, Any] = {"timeout": CONNECT_TIMEOUT, "command_timeout": STATEMENT_TIMEOUT}
+        if self.pooled:  # The next statement may reach a session that never saw what this one prepared.
+            return options | {"statement_cache_size": 0, "server_settings": {"application_name": "assent"}}
+        return options | {"server_settings": {"application_name": "assent", **self._session_settings()}}
+
+    def _session_settings(self) -> dict[str, str]:
+        own = {"search_path": self._address.search_path} if self._address.search_path else {}
         return {
-            "timeout": CONNECT_TIMEOUT,
-            "command_timeout": STATEMENT_TIMEOUT,
-            "server_settings": {
-                "application_name": "assent",
-                "synchronous_commit": "on",
-                "idle_in_transaction_session_timeout": str(IDLE_TRANSACTION_TIMEOUT),
-            },
+            "synchronous_commit": "on",
+            "idle_in_transaction_session_timeout": str(IDLE_TRANSACTION_TIMEOUT),
+            **own,
         }
+
+    def begin(self, statement: str) -> str:
+        """A statement that begins a transaction, with the settings that no session keeps behind a pooler."""
+        if not self.pooled:
+            return statement
+        first, _, rest = statement.partition(";")
+        settings = self._session_settings().items()
+        local = ", ".join(f"set_config('{name}', '{_quoted(value)}', true)" for name, value in settings)
+        return f"{first}; SELECT {local};{rest}"
+
+    async def read(self, pool: Any, query: Callable[[Any], Awaitable[T]]) -> T:
+        """Run a query on a connection of the pool, or on the pool itself, which borrows one for each statement."""
+        if not self.pooled:
+            return await query(pool)
+        async with pool.acquire() as connection:
+            return await self._in_transaction(connection, "BEGIN READ ONLY;", query)
+
+    async def _in_transaction(self, connection: Any, begin: str, query: Callable[[Any], Awaitable[T]]) -> T:
+        await connection.execute(self.begin(begin))
+        try:
+            found = await query(connection)
+        except BaseException:
+            with suppress(*FAILURES):
+                await connection.execute("ROLLBACK")
+            raise
+        await connection.execute("COMMIT")
+        return found
 
     async def _ensure_prepared(self) -> None:
         """Bring the schema up to date before the first use, once."""
@@ -102,23 +135,40 @@ class Database:
         """Bring the schema up to date: all steps or none. With several processes, one runs them while the others
         wait.
         """
-        connection = await self._connect()
-        try:
-            async with connection.transaction():
-                await connection.execute(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
-                version = await self._version(connection)
-                await self._migrate(connection, pending("postgres", version, f"The database {self.name}"))
-        finally:
-            await _close_quickly(connection.close)
+
+        async def migrate(connection: Any) -> None:
+            await connection.execute(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
+            version = await self._version(connection)
+            await self._migrate(connection, pending("postgres", version, f"The database {self.name}"))
+
+        await self._alone("BEGIN;", migrate)
 
     async def check(self) -> tuple[int, tuple[Migration, ...]]:
         """The version of the schema and the steps it still needs; changes nothing."""
-        connection = await self._connect()
+        version = await self._alone("BEGIN READ ONLY;", self._version)
+        return version, pending("postgres", version, f"The database {self.name}")
+
+    async def _alone(self, begin: str, query: Callable[[Any], Awaitable[T]]) -> T:
+        """Run a query in a transaction on a connection of its own."""
+        connection = await self._connect_knowingly()
         try:
-            version = await self._version(connection)
-            return version, pending("postgres", version, f"The database {self.name}")
+            return await self._in_transaction(connection, begin, query)
         finally:
             await _close_quickly(connection.close)
+
+    async def _connect_knowingly(self) -> Any:
+        """Connect, and find out whether sessions keep our settings: a pooler refuses or forgets them."""
+        options = self._options() | {"statement_cache_size": 0}
+        try:
+            connection = await asyncpg.connect(self._address.server, **options)
+        except asyncpg.ProtocolViolationError as error:
+            if self.pooled or "startup parameter" not in str(error):
+                raise
+            self.pooled = True
+            return await self._connect()
+        if not self.pooled:
+            self.pooled = await self._in_transaction(connection, "BEGIN READ ONLY;", _forgot_settings)
+        return connection
 
     async def _version(self, connection: Any) -> int:
         if await connection.fetchval("SELECT to_regclass('assent_schema')") is not None:
@@ -140,6 +190,16 @@ class Database:
         for step in steps:
             await connection.execute(step.sql)
             await connection.execute("INSERT INTO assent_schema VALUES ($1)", step.number)
+
+
+async def _forgot_settings(connection: Any) -> bool:
+    """Whether the session has not the settings with which it was opened."""
+    found = await connection.fetchval("SELECT current_setting('idle_in_transaction_session_timeout')")
+    return bool(found not in (f"{IDLE_TRANSACTION_TIMEOUT}ms", f"{IDLE_TRANSACTION_TIMEOUT // 1000}s"))
+
+
+def _quoted(value: str) -> str:
+    return value.replace("'", "''")
 
 
 async def _close_quickly(close: Callable[..., Awaitable[None]]) -> None:

@@ -29,6 +29,8 @@ class NotifyListener:
 
     def ensure_listening(self) -> None:
         """Start to listen, unless that is already so or failed moments ago."""
+        if self._database.pooled:  # A pooler's session would listen for whoever has it next.
+            return
         listening = self._connection is not None and not self._connection.is_closed()
         loop = asyncio.get_running_loop()
         if listening or (self._task is not None and not self._task.done()) or loop.time() < self._not_before:

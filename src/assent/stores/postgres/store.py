@@ -66,8 +66,11 @@ class PostgresStore(BatchedStore):
         return version
 
     async def _fetch(self, name: str, *values: Any) -> list[Any]:
-        found: list[Any] = await self._retry_read(lambda: self._pool.fetch(SQL[name], *values))
+        found: list[Any] = await self._retry_read(lambda: self._read(lambda on: on.fetch(SQL[name], *values)))
         return found
+
+    def _read(self, query: Callable[[Any], Awaitable[T]]) -> Awaitable[T]:
+        return self._database.read(self._pool, query)
 
     async def _retry_read(self, read: Callable[[], Awaitable[T]]) -> T:
         """Run a read, and repeat it if the session was cut: after a server restart, every session of the pool may
@@ -94,7 +97,7 @@ class PostgresStore(BatchedStore):
         return await self._writer.sweep(sweep)
 
     async def _loaded(self, operation: StoreOperation[Any]) -> Records:
-        return await self._retry_read(lambda: load(self._pool, [operation]))
+        return await self._retry_read(lambda: self._read(lambda on: load(on, [operation])))
 
     async def claim_by_id(self, claim_id: str) -> ClaimRecord | None:
         rows = await self._fetch("recall", [claim_id])

@@ -162,7 +162,7 @@ class PostgresWriter:
     async def _try(self, connection: Any, batch: Sequence[Item]) -> None:
         orders = orders_in(batch)
         try:
-            await connection.execute(tables.SQL["begin"])
+            await connection.execute(self._database.begin(tables.SQL["begin"]))
             records = await self._apply_and_write_claims(connection, batch, operations_in(orders))
             first = await tables.keep_rest(connection, records)
             for item, sweep in sweeps_in(orders):
@@ -190,7 +190,7 @@ class PostgresWriter:
             return records
         self._started.forget()
         await connection.execute("ROLLBACK")
-        await connection.execute(tables.SQL["begin"])
+        await connection.execute(self._database.begin(tables.SQL["begin"]))
         records = self._apply(batch, await tables.load(connection, operations))
         if not await tables.keep_claims(connection, records):
             raise StoreError(
@@ -219,7 +219,7 @@ class PostgresWriter:
             raise self._database.failure(error) from error
         try:
             connection = await self._connect()
-            await connection.execute(tables.SQL["begin"])
+            await connection.execute(self._database.begin(tables.SQL["begin"]))
             found = await connection.fetch(tables.SQL["leaves"], first, first + len(rows))
             await connection.execute("ROLLBACK")
         except FAILURES:

@@ -1,0 +1,238 @@
+"""`assent serve --workers N`: several processes on one port hold what one would promise."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import mcp_types as types
+import pytest
+from click.testing import CliRunner
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.server import MCPServer
+
+from assent.cli import cli
+from assent.contract.yaml_document import write_yaml
+from assent.errors import SettingsError
+from support import talking_server
+from support.aging import aged
+from support.gateways import HEADERS, rpc
+from support.loopback_server import serving
+from support.postgres_server import drop_store, new_store_url
+from support.processes import Command, commanded
+from support.transports import over_http
+
+WORKERS, CALLERS = 3, 60
+HANDSHAKE = "2025-11-25"
+OPEN = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+
+
+class Notes:
+    """A server with its own log of what happened."""
+
+    def __init__(self) -> None:
+        self.effects: list[str] = []
+        self.started, self.go = asyncio.Event(), asyncio.Event()
+        self.server = MCPServer("notes", log_level="ERROR")
+
+        @self.server.tool()
+        def note(text: str) -> dict[str, int]:
+            """Writes a note."""
+            self.effects.append(text)
+            return {"number": len(self.effects)}
+
+        @self.server.tool()
+        async def slow_note(text: str) -> dict[str, int]:
+            """Writes a note when it is let go."""
+            self.started.set()
+            await self.go.wait()
+            self.effects.append(text)
+            return {"number": len(self.effects)}
+
+
+class Workers:
+    """A running gateway with several workers, and clients that open a connection for every request."""
+
+    def __init__(self, command: Command, url: str, notes: Notes, file: Path) -> None:
+        self.command, self.url, self.notes, self.file = command, url, notes, file
+
+    def pids(self) -> list[int]:
+        parent = self.command.process.pid
+        return [int(one) for one in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+
+    async def call(self, tool: str, key: str, **headers: str) -> Any:
+        body = rpc("tools/call", name=tool, arguments={"text": key})
+        answer = await self.post(body, **{"idempotency-key": json.dumps(key), **headers})
+        return json.loads(answer.text.rsplit("data: ", 1)[-1])["result"]
+
+    async def post(self, body: Any, **headers: str) -> httpx2.Response:
+        async with httpx2.AsyncClient(timeout=60, trust_env=False) as client:
+            return await client.post(self.url, json=body, headers={**HEADERS, **headers})
+
+    async def get(self, path: str, **headers: str) -> httpx2.Response:
+        async with httpx2.AsyncClient(timeout=60, trust_env=False) as client:
+            return await client.get(self.url.removesuffix("/mcp") + path, headers=headers)
+
+
+@asynccontextmanager
+async def workers(folder: Path, store: str = "", upstream: str = "", **more: Any) -> AsyncIterator[Workers]:
+    notes, file = Notes(), folder / "assent.yaml"
+    tools = {"note": {"side_effect": "write"}, "slow_note": {"side_effect": "write"}}
+    (folder / "contracts.yaml").write_text(write_yaml({"tools": tools}))
+    async with AsyncExitStack() as stack:
+        url = upstream or await stack.enter_async_context(over_http(notes.server))
+        settings = {
+            "store": store or f"sqlite:///{folder}/assent.db",
+            "upstreams": {"notes": {"url": url}},
+            "contracts": [] if upstream else [str(folder / "contracts.yaml")],
+            "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
+            "secrets": {"directory": str(folder / "keys")},
+            **more,
+        }
+        file.write_text(write_yaml(settings))
+        serve = ("serve", "-c", str(file), "--port", "0", "--workers", str(WORKERS))
+        command = await stack.enter_async_context(commanded(*serve))
+        said = await command.said(rf"serves \d+ tools at (http\S+/mcp) \(\w+\) with {WORKERS} workers")
+        yield Workers(command, said[1], notes, file)
+
+
+def spread(metrics: str) -> set[str]:
+    """The workers that have answered calls."""
+    return set(re.findall(r'^assent_calls_total\{worker="(\d)"', metrics, re.MULTILINE))
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+async def test_calls_with_one_key_at_all_workers_have_one_effect(kind: str, tmp_path: Path) -> None:
+    store = await new_store_url() if kind == "postgres" else ""
+    async with workers(tmp_path, store) as running:
+        for number in range(2):
+            results = await asyncio.gather(*(running.call("note", f"key {number}") for _ in range(CALLERS)))
+            assert [one["structuredContent"] for one in results] == [{"number": number + 1}] * CALLERS
+        assert running.notes.effects == ["key 0", "key 1"]
+        metrics = (await running.get("/metrics")).text
+        assert len(spread(metrics)) > 1, metrics
+        assert sum(map(int, re.findall(r"^assent_calls_total.* (\d+)$", metrics, re.MULTILINE))) == 2 * CALLERS
+        assert metrics.count("# TYPE assent_calls_total") == 1
+    if store:
+        await drop_store(store)
+
+
+async def test_a_killed_worker_is_started_again_and_the_port_keeps_answering(tmp_path: Path) -> None:
+    async with workers(tmp_path) as running:
+        before = running.pids()
+        os.kill(before[0], signal.SIGKILL)
+        await running.command.said(rf"worker \d \(process {before[0]}\) ended with -9 and starts again")
+        answers = await asyncio.gather(*(running.call("note", f"after {number}") for number in range(9)))
+        assert {one["structuredContent"]["number"] for one in answers} == set(range(1, 10))
+        await running.command.said(r"worker \d \(process \d+\) serves again")
+        assert len(running.pids()) == WORKERS and before[0] not in running.pids()
+
+
+async def test_a_session_is_served_whichever_worker_its_requests_reach(tmp_path: Path) -> None:
+    async with workers(tmp_path) as running:
+        opened = await running.post(rpc("initialize", **OPEN))
+        session = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": HANDSHAKE}
+        worker, _, own = session["mcp-session-id"].partition("~")
+        assert worker in "012" and own
+        answers = [await running.call("note", f"note {number}", **session) for number in range(12)]
+        assert [one["structuredContent"]["number"] for one in answers] == list(range(1, 13))
+        unknown = [
+            await running.post(rpc("tools/list"), **session | {"mcp-session-id": f"{one}~x"}) for one in range(9)
+        ]
+        assert {one.status_code for one in unknown} == {404}
+
+
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+async def test_the_official_client_is_asked_and_answered_over_changing_connections(mode: Any, tmp_path: Path) -> None:
+    async def elicit(_: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
+        return types.ElicitResult(action="accept", content={"colour": "green"})
+
+    app = aged(talking_server.server.streamable_http_app(), "handshake")
+    async with serving(app) as upstream, workers(tmp_path, upstream=upstream, mode="observe") as running:
+        anew = httpx2.Limits(max_connections=50, max_keepalive_connections=0)
+        async with httpx2.AsyncClient(limits=anew, timeout=60, trust_env=False) as connections:
+            transport = streamable_http_client(running.url, http_client=connections)
+            async with Client(transport, mode=mode, elicitation_callback=elicit) as client:
+                for _ in range(6):
+                    (block,) = (await client.call_tool("get_colour", {})).content
+                    assert isinstance(block, types.TextContent) and block.text == "accept green"
+
+
+async def test_a_stop_finishes_running_calls_and_ends_every_worker(tmp_path: Path) -> None:
+    async with workers(tmp_path) as running:
+        pids = running.pids()
+        call = asyncio.create_task(running.call("slow_note", "last"))
+        await running.notes.started.wait()
+        running.command.process.send_signal(signal.SIGTERM)
+        running.notes.go.set()
+        assert (await call)["structuredContent"] == {"number": 1}
+        await running.command.said("Stopped.")
+        assert await running.command.process.wait() == 0
+        assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+async def test_a_reload_reaches_every_worker_and_a_second_gateway_cannot_share_the_port(tmp_path: Path) -> None:
+    async with workers(tmp_path) as running:
+        port = running.url.rsplit(":", 1)[1].removesuffix("/mcp")
+        async with commanded("serve", "-c", str(running.file), "--port", port, "--workers", "2") as second:
+            await second.said(rf"127.0.0.1:{port} cannot be used: Address already in use. Choose another --port")
+            assert await second.process.wait() == 2
+        running.command.process.send_signal(signal.SIGHUP)
+        for _ in range(WORKERS):
+            await running.command.said("the new configuration is used")
+
+
+async def test_workers_end_with_a_supervisor_that_was_killed(tmp_path: Path) -> None:
+    async with workers(tmp_path) as running:
+        pids = running.pids()
+        running.command.process.kill()
+        async with asyncio.timeout(60):
+            while any(map(_is_alive, pids)):  # noqa: ASYNC110 (other processes set no event)
+                await asyncio.sleep(0.05)
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether a process runs; in a container without an init, an ended one stays as a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+async def test_a_client_cannot_pretend_to_be_local_to_the_metrics(tmp_path: Path) -> None:
+    async with workers(tmp_path) as running:
+        mine = await running.get("/metrics", **{"x-assent-client": "127.0.0.1", "x-forwarded-for": "192.0.2.1"})
+        assert mine.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (
+            {"store": "memory://"},
+            "several workers cannot share a store in memory. Use sqlite:///assent.db, or postgresql",
+        ),
+        (
+            {"upstreams": {"one": {"command": ["server"]}}},
+            "upstreams.one.command: each worker would start its own copy",
+        ),
+    ],
+)
+@pytest.mark.parametrize("options", [[], ["--check"]])
+def test_what_workers_cannot_share_is_refused(
+    wrong: dict[str, Any], said: str, options: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "assent.yaml"
+    settings = {"upstreams": {"one": {"url": "http://127.0.0.1:9/mcp"}}, **wrong}
+    file.write_text(write_yaml({"auth": {"anonymous": {"kind": "agent"}}, **settings}))
+    result = CliRunner().invoke(cli, ["serve", "-c", str(file), "--workers", "2", *options])
+    assert isinstance(result.exception, SettingsError) and said in str(result.exception)
