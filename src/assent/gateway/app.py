@@ -359,7 +359,7 @@ class GatewayApp:
     async def _connection_needed(self, call: Call, scope: str | None = None) -> ConnectionNeeded | None:
         """What the caller's person must connect first; None if the call can be sent."""
         name, link = call.tool.upstream, self.links.get(call.tool.upstream)
-        if not isinstance(link, HttpLink):
+        if link is None or isinstance(link, OpenApiLink):
             return None
         missing = scope if scope is not None else await link.missing_connection(call.principal)
         if missing is None:
