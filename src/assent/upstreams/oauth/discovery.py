@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import ssl
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -165,7 +167,13 @@ def check_address(address: str, upstream: str) -> None:
 
 def new_http() -> httpx2.AsyncClient:
     """A client for metadata and tokens: no redirects, no proxy variables, a short timeout."""
-    return httpx2.AsyncClient(timeout=PATIENCE, follow_redirects=False, trust_env=False)
+    return httpx2.AsyncClient(timeout=PATIENCE, follow_redirects=False, trust_env=False, verify=_tls())
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """The trusted certificates, read once: reading them takes longer than a request."""
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 async def _resource_metadata(
