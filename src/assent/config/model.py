@@ -64,8 +64,8 @@ class ProviderClient(Section):
 
     client_id: Annotated[str, Field(min_length=1)]
     """The id of the client."""
-    client_secret: Annotated[str, Field(min_length=1)]
-    """The secret of the client."""
+    client_secret: Annotated[str, Field(min_length=1)] | None = None
+    """The secret of the client, if it has one."""
 
 
 class UpstreamClient(Section):
@@ -80,6 +80,8 @@ class UpstreamClient(Section):
     exchange: Literal["token", "id_jag"] | None = None
     """Whether callers' own tokens are exchanged: at the upstream's authorization server (`token`, RFC 8693), or at the
     identity provider for an identity assertion that the upstream's authorization server accepts (`id_jag`)."""
+    subject_token: Literal["access_token", "id_token"] = "access_token"
+    """What callers' tokens are, where they are exchanged."""
     issuer: str | None = None
     """The upstream's authorization server, which gets the token or the assertion. Default with `token`: the issuer of
     `auth.jwt`."""

@@ -207,7 +207,8 @@ def _exchange_terms(own: UpstreamClient, url: str, provider: str) -> ExchangeTer
         own.client_secret,
         own.scopes,
         provider,
-        OAuthClient(*asking, "client_secret_basic"),
+        OAuthClient(*asking, "client_secret_basic" if asking[1] is not None else "none"),
+        own.subject_token,
     )
 
 

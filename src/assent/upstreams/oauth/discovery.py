@@ -104,7 +104,17 @@ async def _metadata(http: httpx2.AsyncClient, issuer: str | None, url: str) -> O
         if issuer is not None and not issuers_match(str(metadata.issuer), issuer):
             raise OAuthProblem(f"{candidate} describes another issuer than {issuer}")
         return metadata
+    if issuer is None:
+        return _default_metadata(url)
     raise OAuthProblem(f"no authorization server was found for {url}")
+
+
+def _default_metadata(url: str) -> OAuthMetadata:
+    """The endpoints that the protocol's first revision with OAuth (2025-03-26) assumes where no metadata is found."""
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    names = {"authorization_endpoint": "authorize", "token_endpoint": "token", "registration_endpoint": "register"}
+    return OAuthMetadata.model_validate({"issuer": origin} | {key: f"{origin}/{one}" for key, one in names.items()})
 
 
 def _server(
