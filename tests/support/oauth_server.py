@@ -27,6 +27,7 @@ from mcp.server.auth.provider import (
 from mcp.server.auth.settings import AuthSettings, ClientRegistrationOptions, RevocationOptions
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
+from assent.upstreams.oauth.discovery import new_http
 from assent.web.asgi import App, Receive, Scope, Send
 from assent.web.http import respond
 from assent.web.server import bind, make_server
@@ -45,6 +46,8 @@ class Accounts(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
     accesses: dict[str, AccessToken] = field(default_factory=dict)
     spent: set[str] = field(default_factory=set)
     """Refresh tokens that were used. A second use ends every token of that person, as careful servers do."""
+    subjects: dict[str, str] = field(default_factory=dict)
+    """Whose each refresh token is or was."""
     renewals: int = 0
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
@@ -81,7 +84,7 @@ class Accounts(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
 
     async def load_refresh_token(self, client: OAuthClientInformationFull, refresh_token: str) -> RefreshToken | None:
         if refresh_token in self.spent:
-            self.end(next(iter(self.refreshes[refresh_token].subject or "")))
+            self.end(self.subjects[refresh_token])
         return self.refreshes.get(refresh_token) if refresh_token not in self.spent else None
 
     async def exchange_refresh_token(
@@ -116,6 +119,7 @@ class Accounts(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken,
         }  # fmt: skip
         self.accesses[access] = AccessToken(token=access, expires_at=int(time.time()) + self.lasts, **common)
         self.refreshes[renewal] = RefreshToken(token=renewal, **common)
+        self.subjects[renewal] = grant.subject or ""
         return OAuthToken(
             access_token=access, refresh_token=renewal, expires_in=self.lasts, scope=" ".join(grant.scopes)
         )
@@ -132,7 +136,7 @@ class OAuthServer:
     async def consent(self, authorization_url: str, person: str) -> dict[str, str]:
         """Do what a browser does as this person; return the query of the answer."""
         self.accounts.person = person
-        async with httpx2.AsyncClient(follow_redirects=False, trust_env=False) as http:
+        async with new_http() as http:
             answer = await http.get(authorization_url)
         assert answer.status_code == 302, answer.text
         return dict(httpx2.URL(answer.headers["location"]).params)
@@ -162,9 +166,21 @@ def demanding(inner: Any, tool: str, scope: str, scopes_of: Callable[[str], Awai
     return app
 
 
+def without_discovery(inner: App) -> App:
+    """A server of the handshake era: it does not know the modern `server/discover`."""
+    unknown = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}'
+
+    async def app(asgi: Scope, receive: Receive, send: Send) -> None:
+        if dict(asgi.get("headers", [])).get(b"mcp-method") == b"server/discover":
+            return await respond(send, 400, unknown)
+        return await inner(asgi, receive, send)
+
+    return app
+
+
 @asynccontextmanager
-async def oauth_server(lasts: int = 3600) -> AsyncIterator[OAuthServer]:
-    """Serve a notes server that needs a token with the scope `notes`."""
+async def oauth_server(lasts: int = 3600, *, modern: bool = True) -> AsyncIterator[OAuthServer]:
+    """Serve a notes server that needs a token with the scope `notes`; one that is not modern keeps sessions."""
     listener = bind("127.0.0.1", 0)
     origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
     accounts, calls = Accounts(lasts=lasts), list[tuple[str, str]]()
@@ -198,7 +214,8 @@ async def oauth_server(lasts: int = 3600) -> AsyncIterator[OAuthServer]:
         return found.scopes if found is not None else []
 
     app = demanding(server.streamable_http_app(), "write_note", "notes:all", scopes_of)
-    uvicorn_server = PromptServer(make_server(app, drain=1, lifespan="auto").config)
+    served = app if modern else without_discovery(app)
+    uvicorn_server = PromptServer(make_server(served, drain=1, lifespan="auto").config)
     import asyncio
 
     task = asyncio.ensure_future(uvicorn_server._serve(sockets=[listener]))

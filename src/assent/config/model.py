@@ -64,8 +64,8 @@ class ProviderClient(Section):
 
     client_id: Annotated[str, Field(min_length=1)]
     """The id of the client."""
-    client_secret: Annotated[str, Field(min_length=1)]
-    """The secret of the client."""
+    client_secret: Annotated[str, Field(min_length=1)] | None = None
+    """The secret of the client, if it has one."""
 
 
 class UpstreamClient(Section):
@@ -80,6 +80,8 @@ class UpstreamClient(Section):
     exchange: Literal["token", "id_jag"] | None = None
     """Whether callers' own tokens are exchanged: at the upstream's authorization server (`token`, RFC 8693), or at the
     identity provider for an identity assertion that the upstream's authorization server accepts (`id_jag`)."""
+    subject_token: Literal["access_token", "id_token"] = "access_token"
+    """What callers' tokens are, where they are exchanged."""
     issuer: str | None = None
     """The upstream's authorization server, which gets the token or the assertion. Default with `token`: the issuer of
     `auth.jwt`."""
@@ -132,6 +134,12 @@ class UpstreamSettings(Section):
     """The header in which a person's key is sent."""
     key_prefix: Annotated[str, Field(pattern=r"^[ -~]{0,32}$")] = "Bearer "
     """What is written before the key in that header."""
+    key_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,63}$")] | None = None
+    """With `command`: the environment variable in which a person's process gets their key."""
+    processes: Annotated[int, Field(ge=1, le=1000)] = 20
+    """With `command` and `identity: per_user`: how many processes of people run at once."""
+    idle: Annotated[Duration, Field(gt=0)] = 600
+    """With `command` and `identity: per_user`: how long an unused process runs."""
     test: TestEndpoint | None = None
     """Where calls of test callers go; without it they are refused."""
     historic_names: bool | None = None
@@ -150,8 +158,15 @@ class UpstreamSettings(Section):
             raise ValueError("transport: sse needs url")
         if self.oauth.exchange is not None and (self.auth, self.identity) != ("oauth", "per_user"):
             raise ValueError("oauth.exchange needs auth: oauth and identity: per_user")
-        if self.auth is not None and self.url is None:
-            raise ValueError(f"auth: {self.auth} needs url")
+        personal = (self.auth, self.identity) == ("key", "per_user") and self.key_env is not None
+        if self.command is not None and self.auth is not None and not personal:
+            raise ValueError(
+                "auth with a command needs auth: key, identity: per_user and key_env; a shared key is `env`"
+            )
+        if self.key_env is not None and self.command is None:
+            raise ValueError("key_env needs command; with url, use key_header")
+        if self.auth is not None and self.openapi is not None:
+            raise ValueError(f"auth: {self.auth} needs url or command")
         if self.auth is None and self.identity == "per_user":
             raise ValueError("identity: per_user needs auth: oauth or auth: key")
         if self.auth is not None and self.key_header.lower() in {name.lower() for name in self.headers}:

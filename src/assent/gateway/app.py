@@ -28,6 +28,7 @@ from assent.gateway.auth.authenticator import Authenticator
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.gateway.catalogue import Contracts, Definitions, ToolCatalogueLoader, contracts_of, tools_of
 from assent.gateway.config_audit import ConfigAuditLog
+from assent.gateway.connect_question import ConnectQuestion
 from assent.gateway.endpoint import McpEndpoint
 from assent.gateway.metrics import CallCounters, GatewayStatus, render
 from assent.gateway.monitor import UpstreamMonitor
@@ -51,6 +52,7 @@ from assent.stores.probe import StoreProbe
 from assent.upstreams.http.address import BadAddress
 from assent.upstreams.http.link import HttpLink
 from assent.upstreams.oauth.client_metadata import CALLBACK_PATH, client_metadata
+from assent.upstreams.oauth.owner import owner_of
 from assent.upstreams.oauth.vault import CredentialVault
 from assent.upstreams.openapi.link import OpenApiLink
 from assent.upstreams.stdio.link import StdioLink
@@ -303,6 +305,7 @@ class GatewayApp:
             server_info=self.passthrough_factory.server_info(),
             metadata_url=self.authenticator.metadata_url(),
             add_duration=self.tally.add_duration,
+            connect_question=ConnectQuestion(self._is_connected),
         )
 
     def _api(self) -> App:
@@ -360,7 +363,7 @@ class GatewayApp:
     async def _connection_needed(self, call: Call, scope: str | None = None) -> ConnectionNeeded | None:
         """What the caller's person must connect first; None if the call can be sent."""
         name, link = call.tool.upstream, self.links.get(call.tool.upstream)
-        if not isinstance(link, HttpLink):
+        if link is None or isinstance(link, OpenApiLink):
             return None
         missing = scope if scope is not None else await link.missing_connection(call.principal)
         if missing is None:
@@ -370,6 +373,14 @@ class GatewayApp:
             return ConnectionNeeded(name, f"an operator runs `assent login {name}{more}`", missing)
         query = urlencode({"upstream": name, **({"scope": missing} if missing else {})})
         return ConnectionNeeded(name, f"{self.settings.public_url.rstrip('/')}/console/connections?{query}", missing)
+
+    async def _is_connected(self, upstream: str, principal: Principal, scope: str) -> bool:
+        """Whether a caller's person has connected an upstream by now, with these scopes."""
+        link = self.links.get(upstream)
+        if link is None or isinstance(link, OpenApiLink) or await link.missing_connection(principal) is not None:
+            return False
+        kept = await self.vault.get(upstream, owner_of(principal))
+        return not scope or (kept is not None and {*scope.split()} <= {*str(kept.fields.get("scope") or "").split()})
 
     async def _real_paths_of(self, call: Call) -> list[tuple[str, str]]:
         """The real paths of a call's arguments, for a server that a command starts on this machine."""

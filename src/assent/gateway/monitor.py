@@ -54,11 +54,12 @@ class UpstreamMonitor:
             self._tasks[name].append(asyncio.create_task(self._keep_listening(link, upstream_subscriptions)))
 
     def _upstream_subscriptions(self, name: str, link: HttpLink | StdioLink) -> Subscriptions:
+        def notice(message: dict[str, Any]) -> None:
+            self._on_notification(name, message)
+
         if isinstance(link, HttpLink):
-            return HttpSubscriptions(
-                link.live, lambda message: self._on_notification(name, message), per_user=link.per_user
-            )
-        return StdioSubscriptions(link.upstream, lambda message: self._on_notification(name, message))
+            return HttpSubscriptions(link.live, notice, per_user=link.per_user)
+        return StdioSubscriptions(link.upstream, notice, per_user=link.per_user)
 
     async def leave(self, name: str) -> None:
         tasks = self._tasks.pop(name, [])

@@ -18,9 +18,16 @@ from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.auth.challenges import Challenge, challenge
+from assent.gateway.connect_question import ConnectQuestion, leads_to_a_page
 from assent.gateway.requests import check_param_headers
 from assent.mcp.channel import CannotAsk
-from assent.mcp.confirmation import ConfirmationCodec, Retry, action_of, form_of, shows_forms
+from assent.mcp.confirmation import (
+    ConfirmationCodec,
+    Retry,
+    action_of,
+    form_of,
+    shows_forms,
+)
 from assent.mcp.idempotency_key import keys_of
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import INVALID_PARAMS, SERVER_INFO_META_KEY
@@ -100,7 +107,9 @@ class ToolService:
         metadata_url: str | None = None,
         tracing: Tracing | None = None,
         add_duration: Callable[[float], None] = lambda _: None,
+        connect_question: ConnectQuestion | None = None,
     ) -> None:
+        self._connect_question = connect_question
         self._tracing, self._add_duration = tracing or Tracing(), add_duration
         self._ports, self._links, self._codec = ports, links, ConfirmationCodec(state)
         self._server_info, self._metadata_url = server_info, metadata_url
@@ -178,11 +187,16 @@ class ToolService:
         )
         upstream = UpstreamForCall(self._links, self._ports.catalogue(), mcp_request, dict(retry.forward))
         ports = self._ports.with_upstream(upstream)
+        question, answer = self._connect_question, retry.connect
+        if question is not None and answer is not None and answer.accepted:
+            await question.wait(answer.upstream, answer.scope, principal)
         outcome = await govern(request, ports)
+        if question is not None and not modern and await question.is_answered(outcome, mcp_request):
+            outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and not modern:
             outcome = await self._ask_and_retry(request, outcome, ports, mcp_request)
         self._describe(outcome, request.tool, span)
-        return orjson.dumps(self._on_wire(outcome, mcp_request, principal, retry.beside))
+        return orjson.dumps(self._on_wire(outcome, mcp_request, principal, retry))
 
     def _describe(self, outcome: Outcome, name: str, span: Span | None) -> None:
         """Reports the outcome to traces and the debug log; an unknown tool's name is left out, as it is caller text."""
@@ -220,13 +234,13 @@ class ToolService:
 
         return await confirm_on_stream(request, outcome, ports, ask)
 
-    def _on_wire(
-        self, outcome: Outcome, mcp_request: McpRequest, principal: Principal, beside: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        request = mcp_request.parsed_request
+    def _on_wire(self, outcome: Outcome, mcp_request: McpRequest, principal: Principal, retry: Retry) -> dict[str, Any]:
+        request, beside = mcp_request.parsed_request, retry.beside
         modern, name = request.era is Era.MODERN, request.params["name"]
         if isinstance(outcome, Pause):
             return self._codec.ask(outcome.approval, request.version, principal, name, beside)
+        if modern and retry.connect is None and leads_to_a_page(outcome, mcp_request):
+            return self._codec.ask_to_connect(outcome, request.version, principal, name, beside)
         if isinstance(outcome, Refusal):
             return self._refused(outcome, name, principal, modern)
         if outcome.result.get("resultType") == INPUT_REQUIRED:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from assent.upstreams.oauth.exchange import ExchangeTerms
     from assent.upstreams.oauth.tokens import TokenSource
     from assent.upstreams.openapi.http import SendHttp
+    from assent.upstreams.stdio.person_processes import PersonProcesses
 
 Link = HttpLink | OpenApiLink | StdioLink
 
@@ -42,6 +43,7 @@ class UpstreamFactory:
     def __init__(self, vault: CredentialVault | None = None) -> None:
         self._vault = vault
         self._tokens: dict[str, TokenSource] = {}
+        self._processes: dict[str, PersonProcesses] = {}
         self.pools: list[Pool] = []
         self.retiring: set[asyncio.Future[None]] = set()
 
@@ -97,7 +99,7 @@ class UpstreamFactory:
     def drain(self, links: Iterable[Link], pools: Iterable[Pool]) -> None:
         """Closes removed upstreams once their running calls have ended."""
         for link in links:
-            self._in_background(link.upstream.retire(_RETIRE) if isinstance(link, StdioLink) else _close(link))
+            self._in_background(link.retire(_RETIRE) if isinstance(link, StdioLink) else _close(link))
         for pool in pools:
             self._in_background(pool.retire(0 if pool.limits is _STREAMS else _RETIRE))
 
@@ -109,15 +111,32 @@ class UpstreamFactory:
 
     def _stdio_link(self, name: str, upstream: UpstreamSettings, command: tuple[str, ...]) -> StdioLink:
         # The gateway's environment holds the credentials of every upstream, so each process gets only its own.
-        launch = LaunchSpec(name, command, inherited_environment() | upstream.env, upstream.cwd)
-        server = StdioUpstream(
-            launch,
-            {"name": "assent", "version": version("assent")},
-            mark=f"assent-{random.token_hex(4)}",
-            clock=time.monotonic,
+        environment = inherited_environment() | upstream.env
+
+        def server(key: str = "") -> StdioUpstream:
+            env = {**environment, upstream.key_env: key} if upstream.key_env is not None and key else environment
+            return StdioUpstream(
+                LaunchSpec(name, command, env, upstream.cwd, key),
+                {"name": "assent", "version": version("assent")},
+                mark=f"assent-{random.token_hex(4)}",
+                clock=time.monotonic,
+                patience=float(upstream.timeout),
+            )
+
+        if upstream.auth is None or self._vault is None:  # Without a vault, tools are only listed.
+            return StdioLink(server())
+        from assent.upstreams.stdio.per_user_link import PerUserStdioLink
+        from assent.upstreams.stdio.person_processes import PersonProcesses
+
+        processes = self._processes[name] = PersonProcesses(
+            name,
+            self._vault,
+            lambda key: StdioLink(server(key)),
+            most=upstream.processes,
+            idle=float(upstream.idle),
             patience=float(upstream.timeout),
         )
-        return StdioLink(server)
+        return PerUserStdioLink(server(), processes)
 
     def _api_link(self, name: str, upstream: UpstreamSettings, source: str) -> OpenApiLink:
         assert upstream.base_url is not None
@@ -171,9 +190,11 @@ class UpstreamFactory:
         )
 
     def forget_credential(self, upstream: str, owner: CredentialOwner) -> None:
-        """Read a credential anew at the next call, because it was changed or removed."""
+        """Read a credential anew at the next call, because it was changed or removed; end a process that has it."""
         if (tokens := self._tokens.get(upstream)) is not None:
             tokens.forget(owner)
+        if (processes := self._processes.get(upstream)) is not None:
+            processes.end(owner)
 
 
 def _exchange_terms(own: UpstreamClient, url: str, provider: str) -> ExchangeTerms:
@@ -191,7 +212,8 @@ def _exchange_terms(own: UpstreamClient, url: str, provider: str) -> ExchangeTer
         own.client_secret,
         own.scopes,
         provider,
-        OAuthClient(*asking, "client_secret_basic"),
+        OAuthClient(*asking, "client_secret_basic" if asking[1] is not None else "none"),
+        own.subject_token,
     )
 
 

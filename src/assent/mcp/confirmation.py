@@ -14,24 +14,34 @@ import orjson
 
 from assent.core.approval import Approval
 from assent.core.call import Action, Resume, UserAnswer
-from assent.core.outcome import INPUT_REQUIRED, Answer
+from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal
 from assent.core.principal import Principal
 from assent.mcp.jsonrpc import RpcError
-from assent.mcp.protocol import INVALID_PARAMS
+from assent.mcp.protocol import INVALID_PARAMS, LATEST_MODERN_VERSION
 from assent.mcp.request_state import RequestStateCodec
 
 CONFIRM = "dev.assent/confirm"
+CONNECT = "dev.assent/connect"
 BESIDE = "dev.assent/inputResponses"
 """The name under which unrequested input responses are digested, shown, checked and logged."""
 _QUESTION: dict[str, Any] = {"approval": str, "beside": dict}
+_LINK: dict[str, Any] = {"connect": str, "scope": str, "beside": dict}
 _TOOL_QUESTION: dict[str, Any] = {
     "claim": str | None, "epoch": int, "arguments": str, "asked": list, "state": str | None, "beside": dict,
 }  # fmt: skip
 _FORM: dict[str, Any] = {"type": "object", "properties": {}}
 
 
+class ConnectAnswer(NamedTuple):
+    """What a person did who was sent to the page where an upstream is connected."""
+
+    upstream: str
+    scope: str
+    accepted: bool
+
+
 class Retry(NamedTuple):
-    """A call taken apart: the answer to Assent's question, the claim to resume, and what the tool gets besides its
+    """A call taken apart: the answers to Assent's questions, the claim to resume, and what the tool gets besides its
     arguments, as sent and as the call states it.
     """
 
@@ -39,6 +49,7 @@ class Retry(NamedTuple):
     resume: Resume | None = None
     forward: Mapping[str, Any] = {}
     beside: Mapping[str, Any] = {}
+    connect: ConnectAnswer | None = None
 
 
 class ConfirmationCodec:
@@ -54,6 +65,15 @@ class ConfirmationCodec:
         question = {"method": "elicitation/create", "params": form_of(approval, version)}
         state = self._state.close({"approval": approval.id, "beside": beside}, principal, tool)
         return {"resultType": INPUT_REQUIRED, "inputRequests": {CONFIRM: question}, "requestState": state}
+
+    def ask_to_connect(
+        self, refusal: Refusal, version: str, principal: Principal, tool: str, beside: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The link to the page where an upstream is connected, as the result of the call."""
+        question = {"method": "elicitation/create", "params": link_of(refusal, version)}
+        facts = {"connect": refusal.facts["upstream"], "scope": refusal.facts.get("scope", ""), "beside": beside}
+        state = self._state.close(facts, principal, tool)
+        return {"resultType": INPUT_REQUIRED, "inputRequests": {CONNECT: question}, "requestState": state}
 
     def pass_question(
         self, answer: Answer, arguments: Any, principal: Principal, tool: str, beside: Mapping[str, Any]
@@ -80,7 +100,7 @@ class ConfirmationCodec:
         given, token = params.get("inputResponses"), params.get("requestState")
         responses = given if isinstance(given, Mapping) else {}
         if token is None:
-            unrequested = {name: value for name, value in responses.items() if name != CONFIRM}
+            unrequested = {name: value for name, value in responses.items() if name not in (CONFIRM, CONNECT)}
             return _retry_beside(None, {BESIDE: unrequested} if unrequested else {})
         state = self._state.open(token, principal, params["name"]) if isinstance(token, str) else None
         if state is None or not _is_complete(state):
@@ -88,6 +108,10 @@ class ConfirmationCodec:
         if "approval" in state:
             action = action_of(responses.get(CONFIRM))
             return _retry_beside(UserAnswer(state["approval"], action) if action else None, state["beside"])
+        if "connect" in state:
+            accepted = action_of(responses.get(CONNECT)) == "accept"
+            answer = ConnectAnswer(state["connect"], state["scope"], accepted)
+            return _retry_beside(None, state["beside"])._replace(connect=answer)
         if state["claim"] is None and state["arguments"] != _digest(params.get("arguments")):
             raise RpcError(INVALID_PARAMS, "requestState: it belongs to other arguments; call again without it")
         forward: dict[str, Any] = {}
@@ -111,6 +135,18 @@ def shows_forms(capabilities: Mapping[str, Any] | None) -> bool:
     return isinstance(elicitation, Mapping) and ("form" in elicitation or "url" not in elicitation)
 
 
+def link_of(refusal: Refusal, version: str, id: str = "") -> dict[str, Any]:
+    """The parameters of an elicitation that leads a person to a page; the handshake revision wants an id."""
+    link = {"mode": "url", "message": refusal.detail, "url": refusal.facts["connect_url"]}
+    return link if version >= LATEST_MODERN_VERSION else {**link, "elicitationId": id}
+
+
+def shows_links(capabilities: Mapping[str, Any] | None) -> bool:
+    """Whether a client can lead a person to a page."""
+    elicitation = (capabilities or {}).get("elicitation")
+    return isinstance(elicitation, Mapping) and isinstance(elicitation.get("url"), Mapping)
+
+
 def action_of(answer: Any) -> Action | None:
     """What the person did, from an elicitation result."""
     action = answer.get("action") if isinstance(answer, Mapping) else None
@@ -119,7 +155,7 @@ def action_of(answer: Any) -> Action | None:
 
 def _is_complete(state: Mapping[str, Any]) -> bool:
     """Whether a state has its members, each of its type; a client may have written one that is not encrypted."""
-    kinds = _QUESTION if "approval" in state else _TOOL_QUESTION
+    kinds = _QUESTION if "approval" in state else _LINK if "connect" in state else _TOOL_QUESTION
     return all(isinstance(state.get(name), kind) for name, kind in kinds.items())
 
 

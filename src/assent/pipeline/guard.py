@@ -31,6 +31,7 @@ async def require_connection(call: Call, ports: Ports, scope: str | None = None)
         detail = f"{needed.upstream} is not connected{more}. Nothing has run."
         remedy = f"Tell the user to connect it ({needed.where}), then call again with the same arguments."
         where = {"connect_url": needed.where} if "://" in needed.where else {}
+        where |= {"scope": needed.scope} if needed.scope else {}
         raise Refusal("guard.not_connected", detail, remedy=remedy, upstream=needed.upstream, **where)
 
 

@@ -87,6 +87,10 @@ class McpLink:
         params = {"name": tool.wire_name, "arguments": dict(arguments)}
         return await self._call_tool(call, params, param_headers(tool, arguments), mcp_request, safe=True)
 
+    async def missing_connection(self, principal: Principal) -> str | None:
+        """What a person must allow before this caller can be served: a scope, or "" for any; None if nothing."""
+        return None
+
     @property
     def capabilities(self) -> Mapping[str, Any]:
         """The upstream's declared capabilities; empty until it has described itself."""

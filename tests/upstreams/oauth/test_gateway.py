@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import random
 import time
 from pathlib import Path
 from typing import Any
@@ -37,7 +39,7 @@ async def read(http: httpx2.AsyncClient, url: str, name: str, note: str, tool: s
     }
     headers = {"authorization": f"Bearer key-of-{name}", "accept": "application/json, text/event-stream"}
     answer = await http.post(url, json=call, headers=headers, timeout=60)
-    result: dict[str, Any] = answer.json()["result"]
+    result: dict[str, Any] = json.loads(answer.text.removeprefix("event: message\r\ndata: "))["result"]
     return result
 
 
@@ -72,6 +74,38 @@ async def test_a_hundred_people_call_at_once_and_each_is_served_by_their_own_acc
         assert texts == [f"note of {name} of {name}" for name in PEOPLE]
         assert len(server.calls) == 200
         assert [call for call in server.calls if call[1] != f"note of {call[0]}"] == []
+
+
+@pytest.mark.parametrize("modern", [True, False])
+async def test_interleaved_calls_of_two_people_never_cross(
+    modern: bool, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Two accounts at the upstream, calls in a mixed order, and every so often all access tokens end at once."""
+    count = 10_000 if request.config.getoption("--torture") else 100
+    order = random.Random(7)
+    names = [order.choice(("ann", "ben")) for _ in range(count)]
+    endings = {count // 4, count // 2, count * 3 // 4}
+    async with oauth_server(modern=modern) as server, gateway(tmp_path, **settings(server, "per_user")) as (url, app):
+        await app.vault.put("notes", SHARED, (await sign_in(server, "operator")).as_json())
+        await app.reload("notes")
+        await connect(app, server, "ann")
+        await connect(app, server, "ben")
+        room = asyncio.Semaphore(16)
+        async with httpx2.AsyncClient(limits=httpx2.Limits(max_connections=16)) as http:
+
+            async def call(number: int, name: str) -> str:
+                async with room:
+                    if number in endings:
+                        server.accounts.expire()
+                    answer = await read(http, url, name, f"{name}-{number}")
+                    return str(answer["content"][0]["text"])
+
+            texts = await asyncio.gather(*(call(number, name) for number, name in enumerate(names)))
+    assert texts == [f"{name}-{number} of {name}" for number, name in enumerate(names)]
+    assert [call for call in server.calls if call[1].partition("-")[0] != call[0]] == []
+    assert len(server.calls) == count, "no call was lost, and none ran twice"
+    people_with_tokens = 3  # ann, ben and the operator, whose connection lists the tools
+    assert 2 * len(endings) <= server.accounts.renewals <= people_with_tokens * len(endings)
 
 
 async def test_a_call_without_a_connection_says_so_and_nobody_elses_is_used(tmp_path: Path) -> None:

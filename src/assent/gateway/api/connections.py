@@ -53,6 +53,7 @@ async def keep_key(asked: ApiRequest) -> dict[str, Any]:
     if not key or not key.isascii() or not key.isprintable():
         raise ApiProblem("api.invalid", "key: use printable ASCII characters.")
     await asked.state.vault.put(name, connection_owner(asked, name), {"key": key}, by=asked.principal)
+    asked.state.forget_credential(name, connection_owner(asked, name))
     return await _shown(asked, name)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import ssl
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -102,7 +104,17 @@ async def _metadata(http: httpx2.AsyncClient, issuer: str | None, url: str) -> O
         if issuer is not None and not issuers_match(str(metadata.issuer), issuer):
             raise OAuthProblem(f"{candidate} describes another issuer than {issuer}")
         return metadata
+    if issuer is None:
+        return _default_metadata(url)
     raise OAuthProblem(f"no authorization server was found for {url}")
+
+
+def _default_metadata(url: str) -> OAuthMetadata:
+    """The endpoints that the protocol's first revision with OAuth (2025-03-26) assumes where no metadata is found."""
+    parts = urlsplit(url)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    names = {"authorization_endpoint": "authorize", "token_endpoint": "token", "registration_endpoint": "register"}
+    return OAuthMetadata.model_validate({"issuer": origin} | {key: f"{origin}/{one}" for key, one in names.items()})
 
 
 def _server(
@@ -165,7 +177,13 @@ def check_address(address: str, upstream: str) -> None:
 
 def new_http() -> httpx2.AsyncClient:
     """A client for metadata and tokens: no redirects, no proxy variables, a short timeout."""
-    return httpx2.AsyncClient(timeout=PATIENCE, follow_redirects=False, trust_env=False)
+    return httpx2.AsyncClient(timeout=PATIENCE, follow_redirects=False, trust_env=False, verify=_tls())
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """The trusted certificates, read once: reading them takes longer than a request."""
+    return httpx2.create_ssl_context(trust_env=False)
 
 
 async def _resource_metadata(

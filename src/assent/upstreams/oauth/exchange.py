@@ -23,7 +23,7 @@ from assent.upstreams.oauth.discovery import (
     new_http,
 )
 from assent.upstreams.oauth.errors import OAuthProblem
-from assent.upstreams.oauth.grants import Token, exchange, identity_assertion, redeem_assertion
+from assent.upstreams.oauth.grants import Subject, Token, exchange, identity_assertion, redeem_assertion
 from assent.upstreams.oauth.login import configured_client
 from assent.upstreams.oauth.owner import CredentialOwner
 from assent.upstreams.oauth.subject import subject_of
@@ -51,6 +51,7 @@ class ExchangeTerms:
     provider: str
     """The issuer of the callers' tokens."""
     provider_client: OAuthClient
+    subject_kind: Literal["access_token", "id_token"] = "access_token"
 
 
 class ExchangedTokens:
@@ -93,8 +94,9 @@ class ExchangedTokens:
             running.add_done_callback(lambda _: self._running.pop((key, scope), None))
         return await asyncio.shield(running)
 
-    async def _exchange(self, key: bytes, subject: str, scope: str) -> Token:
+    async def _exchange(self, key: bytes, subject_token: str, scope: str) -> Token:
         terms = self._terms
+        subject = Subject(subject_token, terms.subject_kind)
         async with new_http() as http:
             server = await self._authorization_server(http)
             wanted = union_scopes(" ".join(terms.scopes) or server.scope, scope)

@@ -8,7 +8,7 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote, urlencode
 
 import httpx2
@@ -18,9 +18,9 @@ from assent.upstreams.oauth.errors import OAuthProblem
 
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ASSERTION = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-_ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token"
-_ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
-_USABLE = frozenset({None, _ACCESS_TOKEN, "urn:ietf:params:oauth:token-type:jwt"})
+_TYPE = "urn:ietf:params:oauth:token-type:"
+_ACCESS_TOKEN, _ID_JAG = f"{_TYPE}access_token", f"{_TYPE}id-jag"
+_USABLE = frozenset({None, _ACCESS_TOKEN, f"{_TYPE}jwt"})
 _LONGEST_LIFE = 365 * 86400.0
 
 
@@ -46,6 +46,16 @@ class Token:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Token:
         return cls(**{**fields, "client": OAuthClient(**fields["client"])})
+
+
+class Subject(NamedTuple):
+    """The caller's own token, which is exchanged for another."""
+
+    token: str
+    kind: Literal["access_token", "id_token"] = "access_token"
+
+    def form(self) -> dict[str, str]:
+        return {"subject_token": self.token, "subject_token_type": _TYPE + self.kind}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +145,14 @@ async def exchange(
     http: httpx2.AsyncClient,
     server: AuthorizationServer,
     client: OAuthClient,
-    subject_token: str,
+    subject: Subject,
     scope: str | None,
     now: float,
 ) -> Token:
     """A token for the upstream in exchange for the caller's own (RFC 8693). It is not renewed, but exchanged anew."""
     form = {
         "grant_type": _EXCHANGE,
-        "subject_token": subject_token,
-        "subject_token_type": _ACCESS_TOKEN,
+        **subject.form(),
         "requested_token_type": _ACCESS_TOKEN,
         "resource": server.resource,
         **({"scope": scope} if scope else {}),
@@ -158,7 +167,7 @@ async def identity_assertion(
     http: httpx2.AsyncClient,
     token_endpoint: str,
     client: OAuthClient,
-    subject_token: str,
+    subject: Subject,
     server: AuthorizationServer,
     scope: str | None,
 ) -> str:
@@ -168,8 +177,7 @@ async def identity_assertion(
         "requested_token_type": _ID_JAG,
         "audience": server.issuer,
         "resource": server.resource,
-        "subject_token": subject_token,
-        "subject_token_type": _ACCESS_TOKEN,
+        **subject.form(),
         **({"scope": scope} if scope else {}),
     }
     given = await _token(http, token_endpoint, client, form)

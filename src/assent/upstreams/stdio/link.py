@@ -23,6 +23,7 @@ class StdioLink(McpLink):
     """An upstream that one command starts. All callers share the process."""
 
     streams = False
+    per_user = False
 
     def __init__(self, upstream: StdioUpstream) -> None:
         super().__init__(upstream.name)
@@ -43,6 +44,11 @@ class StdioLink(McpLink):
         if "tools" not in described.capabilities:
             return []
         return await self.upstream.list_all("tools/list", "tools")
+
+    async def retire(self, patience: float) -> None:
+        """Wait for running requests within a bound, then close."""
+        await self.upstream.retire(patience)
+        await self.close()
 
     async def close(self) -> None:
         await self._suspended_calls.close()

@@ -9,7 +9,7 @@ import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -58,8 +58,14 @@ class LaunchSpec:
 
     name: str
     command: Sequence[str]
-    env: Mapping[str, str]
+    env: Mapping[str, str] = field(repr=False)
     cwd: str | None = None
+    secret: str = field(default="", repr=False)
+    """A person's key in the environment, which is left out of the log."""
+
+    def without_secret(self, line: bytes) -> bytes:
+        """A line of the process without the person's key."""
+        return line.replace(self.secret.encode(), b"[key]") if self.secret else line
 
     @property
     def text(self) -> str:
@@ -191,7 +197,7 @@ class ServerProcess:
     def _log_noise(self, line: bytes) -> None:
         self._noise += 1
         if self._noise <= _NOISE_SHOWN:
-            text = line[:200].decode("utf-8", "replace")
+            text = self._launch.without_secret(line)[:200].decode("utf-8", "replace")
             more = "; further output is not logged" if self._noise == _NOISE_SHOWN else ""
             logger.warning("%s printed a line that is not JSON-RPC on stdout: %r%s", self._launch.name, text, more)
 

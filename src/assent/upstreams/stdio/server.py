@@ -74,7 +74,7 @@ class StdioUpstream:
         self.is_asking: Callable[[], bool] = lambda: False
         """Whether a question of the server waits for its answer; then the server does not count as silent."""
         self._launch, self.client_info, self._mark, self._clock = launch, client_info, mark, clock
-        self._stderr = StderrLog(launch.name, clock)
+        self._stderr = StderrLog(launch.name, clock, launch.without_secret)
         self._child: ServerProcess | None = None
         self._replaced: ServerProcess | None = None
         self._probing: Probe | None = None
@@ -91,6 +91,11 @@ class StdioUpstream:
     @property
     def is_modern(self) -> bool:
         return self.described is not None and self.described.version in MODERN_PROTOCOL_VERSIONS
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request waits for its response."""
+        return bool(self._waiting)
 
     async def start(self) -> None:
         """Start the process if it does not run; sends nothing to it yet."""

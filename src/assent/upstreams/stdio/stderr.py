@@ -26,8 +26,8 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 class StderrLog:
     """The standard error of one upstream, over all processes that are started for it."""
 
-    def __init__(self, name: str, clock: Callable[[], float]) -> None:
-        self._name, self._clock = name, clock
+    def __init__(self, name: str, clock: Callable[[], float], without_secret: Callable[[bytes], bytes] = bytes) -> None:
+        self._name, self._clock, self._without_secret = name, clock, without_secret
         self._left, self._since = ALLOWED, clock()
         self._dropped, self._dropped_before = 0, 0
 
@@ -60,7 +60,7 @@ class StderrLog:
         if self._left <= 0:
             self._drop(len(line))
         elif line.strip():
-            text = printable(line)
+            text = printable(self._without_secret(line))
             self._left -= 2 * len(text.encode()) + _RECORD
             logger.info("%s: %s", self._name, text, extra={"upstream": self._name})
 

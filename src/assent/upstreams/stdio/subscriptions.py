@@ -9,6 +9,7 @@ from typing import Any
 
 from assent.mcp.channel import ACKNOWLEDGED, SUBSCRIPTION_ID
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.protocol import INVALID_PARAMS
 from assent.upstreams.errors import ProtocolViolation, UpstreamError
 from assent.upstreams.http.server import Described
 from assent.upstreams.http.subscriptions import LISTS, Notice, strip_subscription_meta
@@ -23,8 +24,8 @@ class StdioSubscriptions:
     that stay open: one for its lists and one for each resource. A restarted process is subscribed to again.
     """
 
-    def __init__(self, server: StdioUpstream, notice: Notice) -> None:
-        self._server, self._notice = server, notice
+    def __init__(self, server: StdioUpstream, notice: Notice, *, per_user: bool = False) -> None:
+        self._server, self._notice, self._per_user = server, notice, per_user
         self._resource_interest = ResourceInterest()
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._acknowledged: dict[str, asyncio.Future[None]] = {}
@@ -50,6 +51,8 @@ class StdioSubscriptions:
 
     async def watch(self, uri: str, caller: Hashable = None) -> None:
         """Watch one more resource. Raises the server's refusal, or UpstreamError if it cannot be reached."""
+        if self._per_user:
+            raise RpcError(INVALID_PARAMS, "Its resources cannot be watched: each person has their own process")
         await self._resource_interest.add(uri, self._first_watch, caller)
 
     async def leave(self, uri: str, caller: Hashable = None) -> None:

@@ -1,0 +1,162 @@
+"""One process of a stdio server for each person, with the person's own key: bounded in number and stopped when idle."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from assent.upstreams.errors import Unreachable
+from assent.upstreams.oauth.errors import NotConnected
+from assent.upstreams.oauth.owner import CredentialOwner
+from assent.upstreams.oauth.vault import CredentialVault
+from assent.upstreams.stdio.link import StdioLink
+
+Owner = tuple[str, str]
+
+
+@dataclass(slots=True, eq=False)
+class PersonProcess:
+    """The process of one person."""
+
+    link: StdioLink
+    key: str = field(repr=False)
+    users: int = 0
+    timer: asyncio.TimerHandle | None = None
+
+    @property
+    def is_idle(self) -> bool:
+        return not self.users and not self.link.upstream.is_busy
+
+
+class PersonProcesses:
+    """The processes of one upstream, by person. A process is made for one person's key and serves nobody else."""
+
+    def __init__(
+        self,
+        name: str,
+        vault: CredentialVault,
+        make: Callable[[str], StdioLink],
+        *,
+        most: int,
+        idle: float,
+        patience: float,
+    ) -> None:
+        """`make` creates the link of a process with this key, which is started at the first request."""
+        self._name, self._vault, self._make = name, vault, make
+        self._most, self._idle, self._patience = most, idle, patience
+        self._running: OrderedDict[Owner, PersonProcess] = OrderedDict()
+        self._ending: set[asyncio.Task[None]] = set()
+        self._freed = asyncio.Event()
+        self._closed = False
+
+    def __len__(self) -> int:
+        """How many processes there are, with those that are being stopped."""
+        return len(self._running) + len(self._ending)
+
+    @asynccontextmanager
+    async def using(self, owner: CredentialOwner) -> AsyncIterator[StdioLink]:
+        """The process of this person while the block runs. Raises NotConnected without a key."""
+        key = await self.key_of(owner)
+        try:
+            async with asyncio.timeout(self._patience):
+                process = await self._take(owner, key)
+        except TimeoutError:
+            busy = f"all {self._most} processes are busy; try again later, or raise `processes`"
+            raise Unreachable(self._name, busy, sent=False) from None
+        try:
+            yield process.link
+        finally:
+            self._release(_place(owner), process)
+
+    async def key_of(self, owner: CredentialOwner) -> str:
+        """The person's key. It is read at each call, so a key that was removed elsewhere ends the process here."""
+        kept = await self._vault.get(self._name, owner)
+        if kept is None or "key" not in kept.fields:
+            self.end(owner)
+            raise NotConnected(self._name)
+        return str(kept.fields["key"])
+
+    def end(self, owner: CredentialOwner) -> None:
+        """End the person's process, because the key was changed or removed. Calls under way are finished first."""
+        if (process := self._running.get(_place(owner))) is not None:
+            self._stop(_place(owner), process)
+
+    async def close(self, patience: float = 0.0) -> None:
+        """End every process, after the calls under way within a bound."""
+        self._closed, self._patience = True, min(patience, self._patience)
+        for place, process in list(self._running.items()):
+            self._stop(place, process)
+        await asyncio.gather(*self._ending, return_exceptions=True)
+
+    async def _take(self, owner: CredentialOwner, key: str) -> PersonProcess:
+        place = _place(owner)
+        while not self._closed:
+            process = self._running.get(place)
+            if process is not None and process.key == key:
+                return self._use(place, process)
+            if process is not None:  # The key was changed meanwhile; the vault says which one is newer.
+                key = await self.key_of(owner)
+                if self._running.get(place) is process and process.key != key:
+                    self._stop(place, process)
+            elif len(self) < self._most:
+                process = self._running[place] = PersonProcess(self._make(key), key)
+                return self._use(place, process)
+            else:
+                self._stop_longest_idle()
+                self._freed.clear()
+                await self._freed.wait()
+        raise Unreachable(self._name, "it is being stopped", sent=False)
+
+    def _use(self, place: Owner, process: PersonProcess) -> PersonProcess:
+        process.users += 1
+        if process.timer is not None:
+            process.timer.cancel()
+        self._running.move_to_end(place)
+        return process
+
+    def _release(self, place: Owner, process: PersonProcess) -> None:
+        process.users -= 1
+        if not process.users:
+            self._wait_for_idle(place, process)
+            self._freed.set()
+
+    def _wait_for_idle(self, place: Owner, process: PersonProcess) -> None:
+        process.timer = asyncio.get_running_loop().call_later(self._idle, self._on_timer, place, process)
+
+    def _on_timer(self, place: Owner, process: PersonProcess) -> None:
+        if self._running.get(place) is not process:
+            return
+        if process.is_idle:
+            self._stop(place, process)
+        elif not process.users:  # A tool's question still waits for its answer.
+            self._wait_for_idle(place, process)
+
+    def _stop_longest_idle(self) -> None:
+        for place, process in self._running.items():
+            if process.is_idle:
+                return self._stop(place, process)
+
+    def _stop(self, place: Owner, process: PersonProcess) -> None:
+        """Take a process out of use at once, and stop it in the background."""
+        if self._running.get(place) is process:
+            del self._running[place]
+        if process.timer is not None:
+            process.timer.cancel()
+        task = asyncio.ensure_future(self._ended(process))
+        self._ending.add(task)
+
+    async def _ended(self, process: PersonProcess) -> None:
+        try:
+            await process.link.retire(self._patience)
+        finally:
+            task = asyncio.current_task()
+            assert task is not None
+            self._ending.discard(task)
+            self._freed.set()
+
+
+def _place(owner: CredentialOwner) -> Owner:
+    return owner.tenant, owner.id
