@@ -38,7 +38,7 @@ def console(config: Path | None) -> None:
     click.echo(url)
     click.echo("The link signs you in once, within ten minutes. Anyone who has it can use it.", err=True)
     public = settings.public_url.rstrip("/")
-    if urlsplit(public).netloc != urlsplit(url).netloc:
+    if "public_url" in settings.model_fields_set and urlsplit(public).netloc != urlsplit(url).netloc:
         click.echo(f"People with an account sign in at {public}/console/", err=True)
 
 

@@ -16,8 +16,8 @@ def http_api_page() -> str:
         "# HTTP API\n\n"
         "Every operation under `/api/`. [How to use the API](../api.md) explains authentication, roles and lists in "
         "pages. A running gateway serves the OpenAPI 3.1 document at `/api/openapi.json`. The routes, that document "
-        "and this page come from one table. A GET takes its parameters in the query. A POST takes a JSON body; `{}` if it "
-        "needs nothing.\n"
+        "and this page come from one table. A GET takes its parameters in the query. A POST takes a JSON body; `{}` "
+        "if it needs nothing.\n"
     )
     groups = groupby(ROUTES, key=lambda route: route.path.split("/")[2])
     sections = "".join(f"\n## {_title(name)}\n" + "".join(map(_section, routes)) for name, routes in groups)
