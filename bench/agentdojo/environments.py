@@ -65,9 +65,9 @@ class Environment:
             placed = inject(Injection(attack.GOAL, [call["args"] for call in wanted]), vectors, disguise)
             texts, marks = placed.texts, placed.marks
         self.env = task.init_environment(self._load(texts))
-        self.before = self.env.model_copy(deep=True)
+        self.before = pickle.loads(pickle.dumps(self.env))
         self.called, self.user, self.injection = [], user, injection
-        needed = [_as_json(one) for one in task.ground_truth(self.before.model_copy(deep=True))]
+        needed = [_as_json(one) for one in task.ground_truth(pickle.loads(pickle.dumps(self.env)))]
         return {"prompt": task.PROMPT, "needed": needed, "injected": wanted, "marks": marks}
 
     def call(self, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
@@ -75,12 +75,13 @@ class Environment:
         result, error = self._runtime.run_function(self.env, name, arguments)
         return (error, True) if error else (tool_result_to_str(result), False)
 
-    def judge(self) -> dict[str, Any]:
+    def judge(self, utility: bool) -> dict[str, Any]:
         """AgentDojo's judgement of the environment as it is now, from the calls that reached it."""
         task = self.suite.get_user_task_by_id(self.user)
-        said = [{"type": "text", "content": task.GROUND_TRUTH_OUTPUT}]
-        facts = (said, self.before, self.env, self.called)
-        judged = {"utility": self.suite._check_task_result(task, *facts), "security": None}  # type: ignore[arg-type]
+        facts = ([{"type": "text", "content": task.GROUND_TRUTH_OUTPUT}], self.before, self.env, self.called)
+        judged = {}
+        if utility:
+            judged["utility"] = self.suite._check_task_result(task, *facts)  # type: ignore[arg-type]
         if self.injection is not None:
             attack = self.suite.get_injection_task_by_id(self.injection)
             judged["security"] = self.suite._check_task_result(attack, *facts)  # type: ignore[arg-type]
@@ -164,7 +165,8 @@ def app(environments: dict[str, Environment]) -> Starlette:
         return JSONResponse(environments[asked.pop("suite")].reset(**asked))
 
     async def judge(request: Request) -> Response:
-        return JSONResponse(environments[(await request.json())["suite"]].judge())
+        asked = await request.json()
+        return JSONResponse(environments[asked["suite"]].judge(asked["utility"]))
 
     routes: list[Any] = [
         Route("/tasks", _tasks(environments)),
