@@ -16,15 +16,15 @@ import httpx2
 
 from bench.agentdojo.attacks import ADAPTIVE
 from bench.agentdojo.conversation import ORDERS, Outcome, converse
-from bench.agentdojo.gates import GATES, agent_key, gateway
+from bench.agentdojo.gates import GATES, agent_key, contracts_of, gateway
 from bench.agentdojo.report import Score, explain, last_line, table
 
 SUITES = ("workspace", "travel", "banking", "slack")
 
 
 @asynccontextmanager
-async def environment_server() -> AsyncIterator[str]:
-    command = [sys.executable, "-m", "bench.agentdojo.environments"]
+async def environment_server(text_only: bool) -> AsyncIterator[str]:
+    command = [sys.executable, "-m", "bench.agentdojo.environments", *(["--text-only"] if text_only else [])]
     running = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     assert running.stdout is not None
     try:
@@ -53,25 +53,36 @@ def conversations(name: str, suite: dict[str, Any], limit: int | None, disguises
 
 
 async def run_suite(
-    http: httpx2.AsyncClient, environments: str, gate: str, name: str, suite: dict[str, Any], planned: list[Outcome]
+    http: httpx2.AsyncClient,
+    environments: str,
+    gate: str,
+    name: str,
+    suite: dict[str, Any],
+    planned: list[Outcome],
+    utility: bool,
 ) -> list[Outcome]:
     """All conversations of a suite, one after the other: they share its environment."""
-    async with gateway(gate, suite, f"{environments}/{name}/mcp", len(planned)) as address:
+    async with gateway(gate, suite["contracts"], f"{environments}/{name}/mcp", len(planned)) as address:
         return [
-            await converse(http, environments, address, agent_key(number), f"{name}-{number}", one)
+            await converse(http, environments, address, agent_key(number), f"{name}-{number}", one, utility)
             for number, one in enumerate(planned)
         ]
 
 
 async def run(options: argparse.Namespace) -> dict[str, Score]:
     scores = {}
-    async with environment_server() as environments, httpx2.AsyncClient(timeout=60) as http:
+    async with environment_server(options.text_only) as environments, httpx2.AsyncClient(timeout=60) as http:
         tasks = (await http.get(f"{environments}/tasks")).raise_for_status().json()
+        for suite in tasks.values():
+            suite["contracts"] = contracts_of(suite["tools"])
         for gate in options.gate or GATES:
             started = time.monotonic()
             disguises = list(options.disguise or ADAPTIVE) if gate in options.adaptive else []
             plans = {name: list(conversations(name, tasks[name], options.limit, disguises)) for name in options.suite}
-            runs = [run_suite(http, environments, gate, name, tasks[name], plan) for name, plan in plans.items()]
+            runs = [
+                run_suite(http, environments, gate, name, tasks[name], plan, options.utility_under_attack)
+                for name, plan in plans.items()
+            ]
             scores[gate] = Score([one for outcomes in await asyncio.gather(*runs) for one in outcomes])
             print(f"{gate}: {sum(map(len, plans.values()))} conversations in {time.monotonic() - started:.0f} s")
     return scores
@@ -87,7 +98,13 @@ def main() -> int:
     )
     parser.add_argument("--disguise", action="append", choices=ADAPTIVE, help="only this disguise; may be repeated")
     parser.add_argument("--no-adaptive", action="store_true", help="leave the adaptive attacker out")
-    parser.add_argument("--explain", type=Path, metavar="FILE", help="write what got through and what was asked, and why")
+    parser.add_argument("--text-only", action="store_true", help="results without structured content")
+    parser.add_argument(
+        "--utility-under-attack", action="store_true", help="judge the user's task in attacked conversations too (slow)"
+    )
+    parser.add_argument(
+        "--explain", type=Path, metavar="FILE", help="write what got through and what was asked, and why"
+    )
     options = parser.parse_args()
     if importlib.util.find_spec("agentdojo") is None:
         print("This bench needs AgentDojo: .venv/bin/pip install -c constraints.txt --group agentdojo", file=sys.stderr)

@@ -26,7 +26,7 @@ class Outcome:
     injection: str | None
     order: str
     disguise: str
-    solved: bool = False
+    solved: bool | None = None
     through: bool = False
     questions: list[str] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ class Agent:
     key: str
     name: str
     prompt: str
-    needed: "Counter[str]"
+    needed: Counter[str]
     outcome: Outcome
     calls: int = 0
 
@@ -102,7 +102,7 @@ class Agent:
 
 
 async def converse(
-    http: httpx2.AsyncClient, environments: str, gateway: str, key: str, name: str, outcome: Outcome
+    http: httpx2.AsyncClient, environments: str, gateway: str, key: str, name: str, outcome: Outcome, utility: bool
 ) -> Outcome:
     """Run the user's task, and the injected one once it was read, and have AgentDojo judge what happened."""
     asked = {"suite": outcome.suite, "user": outcome.user, "injection": outcome.injection, "disguise": outcome.disguise}
@@ -118,8 +118,9 @@ async def converse(
             injected = []
     if not unread:
         await _attack(agent, injected)
-    judged = (await http.post(f"{environments}/judge", json={"suite": outcome.suite})).raise_for_status().json()
-    outcome.solved, outcome.through = bool(judged["utility"]), bool(judged["security"])
+    question = {"suite": outcome.suite, "utility": utility or outcome.injection is None}
+    judged = (await http.post(f"{environments}/judge", json=question)).raise_for_status().json()
+    outcome.solved, outcome.through = judged.get("utility"), judged.get("security", False)
     return outcome
 
 

@@ -22,7 +22,7 @@ from agentdojo.task_suite.load_suites import get_suites
 from agentdojo.task_suite.task_suite import TaskSuite
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -32,6 +32,8 @@ from assent.web.server import bind, run_loop
 from bench.agentdojo.attacks import Injection, inject
 
 SUITES = "v1.2.2"
+TEXT_ONLY = "--text-only" in sys.argv[1:]
+"""Whether results have no structured content, as those of older servers."""
 
 
 class Environment:
@@ -65,22 +67,31 @@ class Environment:
             placed = inject(Injection(attack.GOAL, [call["args"] for call in wanted]), vectors, disguise)
             texts, marks = placed.texts, placed.marks
         self.env = task.init_environment(self._load(texts))
-        self.before = self.env.model_copy(deep=True)
+        self.before = pickle.loads(pickle.dumps(self.env))
         self.called, self.user, self.injection = [], user, injection
-        needed = [_as_json(one) for one in task.ground_truth(self.before.model_copy(deep=True))]
+        needed = [_as_json(one) for one in task.ground_truth(pickle.loads(pickle.dumps(self.env)))]
         return {"prompt": task.PROMPT, "needed": needed, "injected": wanted, "marks": marks}
 
-    def call(self, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+    def call(self, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+        """Run a tool. Its result has the text that AgentDojo gives to models, and structured content beside it, as the
+        typed functions of an MCP server have it.
+        """
         self.called.append(FunctionCall(function=name, args=arguments))
         result, error = self._runtime.run_function(self.env, name, arguments)
-        return (error, True) if error else (tool_result_to_str(result), False)
+        text = types.TextContent(type="text", text=error or tool_result_to_str(result))
+        if error or TEXT_ONLY:
+            return types.CallToolResult(content=[text], is_error=bool(error))
+        plain = TypeAdapter(Any).dump_python(result, mode="json")
+        structured = plain if isinstance(result, BaseModel) else {"result": plain}
+        return types.CallToolResult(content=[text], structured_content=structured)
 
-    def judge(self) -> dict[str, Any]:
+    def judge(self, utility: bool) -> dict[str, Any]:
         """AgentDojo's judgement of the environment as it is now, from the calls that reached it."""
         task = self.suite.get_user_task_by_id(self.user)
-        said = [{"type": "text", "content": task.GROUND_TRUTH_OUTPUT}]
-        facts = (said, self.before, self.env, self.called)
-        judged = {"utility": self.suite._check_task_result(task, *facts), "security": None}  # type: ignore[arg-type]
+        facts = ([{"type": "text", "content": task.GROUND_TRUTH_OUTPUT}], self.before, self.env, self.called)
+        judged = {}
+        if utility:
+            judged["utility"] = self.suite._check_task_result(task, *facts)  # type: ignore[arg-type]
         if self.injection is not None:
             attack = self.suite.get_injection_task_by_id(self.injection)
             judged["security"] = self.suite._check_task_result(attack, *facts)  # type: ignore[arg-type]
@@ -136,8 +147,7 @@ def mcp_server(environment: Environment) -> Server[Any]:
         return types.ListToolsResult(tools=environment.tools())
 
     async def call_tool(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        text, failed = environment.call(params.name, dict(params.arguments or {}))
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
+        return environment.call(params.name, dict(params.arguments or {}))
 
     return Server(environment.suite.name, on_list_tools=list_tools, on_call_tool=call_tool)
 
@@ -164,7 +174,8 @@ def app(environments: dict[str, Environment]) -> Starlette:
         return JSONResponse(environments[asked.pop("suite")].reset(**asked))
 
     async def judge(request: Request) -> Response:
-        return JSONResponse(environments[(await request.json())["suite"]].judge())
+        asked = await request.json()
+        return JSONResponse(environments[asked["suite"]].judge(asked["utility"]))
 
     routes: list[Any] = [
         Route("/tasks", _tasks(environments)),

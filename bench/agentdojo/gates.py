@@ -74,12 +74,12 @@ def _contract(inferred: dict[str, Any]) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def gateway(gate: str, suite: dict[str, Any], url: str, conversations: int) -> AsyncIterator[str]:
+async def gateway(gate: str, contracts: dict[str, Any], url: str, conversations: int) -> AsyncIterator[str]:
     """`assent serve` in a folder of its own; gives its address."""
     with tempfile.TemporaryDirectory(prefix="assent-agentdojo-") as name:
         folder = Path(name)
         (folder / "tiers.cedar").write_text(_ASK_FIRST)
-        (folder / "generated.yaml").write_text(yaml.safe_dump(contracts_of(suite["tools"])))
+        (folder / "generated.yaml").write_text(yaml.safe_dump(contracts))
         (folder / "assent.yaml").write_text(yaml.safe_dump(settings_for(gate, {"url": url}, conversations)))
         options = ["serve", "-c", str(folder / "assent.yaml"), "--port", "0", "--log-level", "error"]
         running = await asyncio.create_subprocess_exec(_command(), *options, stderr=asyncio.subprocess.PIPE)

@@ -21,6 +21,7 @@ from assent.core.catalogue import Catalogue
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.default_step_up import DefaultStepUp
 from assent.core.document import Document
+from assent.core.guard_finding import GuardFinding
 from assent.core.keys import KeyRecord
 from assent.core.outcome import Outcome
 from assent.core.policy_verdict import PolicyVerdict
@@ -536,6 +537,19 @@ class ConnectionNeeded(NamedTuple):
     scope: str = ""
 
 
+class Flow(Protocol):
+    """Flow control: remembers where values come from, per conversation, and judges calls by it."""
+
+    def check(self, call: Call, now: float, *, observing: bool) -> Sequence[GuardFinding]:
+        """What a person should be asked about before this call runs."""
+
+    def remember(self, call: Call, result: Mapping[str, Any], now: float) -> None:
+        """Remember the values of a result that the caller gets."""
+
+    def vouch(self, call: Call, now: float) -> None:
+        """Remember that a person said yes to this call."""
+
+
 class Ports(NamedTuple):
     """Everything the pipeline needs at one edge, with a few configured numbers."""
 
@@ -583,6 +597,8 @@ class Ports(NamedTuple):
     stops: Callable[[], Awaitable[StopSet]] = _no_stops
     """The stop switches that are on."""
     policies: Policies | None = None
+    flow: Flow | None = None
+    """None if flow control is off."""
     resolve: Resolve = resolve_host
     """Looks up the addresses of a host for guards."""
     connect: Callable[[Call, str | None], Awaitable[ConnectionNeeded | None]] | None = None

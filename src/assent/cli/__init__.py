@@ -30,6 +30,7 @@ COMMANDS = {
     "demo": "Run a demo server with the gateway in front of it.",
     "decide": "Explain one call, stage by stage, without running it.",
     "store": "Migrate and check the store.",
+    "drill": "Replay published attacks against this configuration.",
     "hosts": "Show how hosts and directories will treat each tool.",
     "lint": "Find missing, contradictory or wrong tool metadata.",
     "pin": "Record or check the digests of tool definitions.",

@@ -397,6 +397,17 @@ class ConsoleSettings(Section):
     """Which approvals need a recent login, besides the default for critical calls."""
 
 
+class FlowSettings(Section):
+    """Flow control: what happens to values that come from untrusted content and not from the user."""
+
+    mode: Literal["off", "observe", "ask", "refuse"] = "observe"
+    """Switched off, only recorded, asked about, or refused."""
+    by: Literal["provenance", "labels"] = "provenance"
+    """By where each value comes from; or by labels alone: after private data and untrusted content, every way out."""
+    window: Annotated[Duration, Field(ge=60, le=86400)] = 3600
+    """How long after its last call a caller without a named conversation starts a new one."""
+
+
 class Settings(Section):
     """The whole configuration."""
 
@@ -438,6 +449,8 @@ class Settings(Section):
     """Limits on questions to people."""
     guards: tuple[dict[str, Any], ...] = ()
     """Rules on arguments and results; see the reference of guards."""
+    flow: FlowSettings = FlowSettings()
+    """Flow control."""
     policies: tuple[str, ...] = ()
     """Policy files (Cedar), as paths or patterns."""
     pins: str | None = None

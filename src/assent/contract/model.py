@@ -20,6 +20,7 @@ from assent.contract.parts import (
     Estimate,
     FailureMode,
     Flag,
+    FlowArguments,
     Hints,
     Idempotency,
     JsonSchema,
@@ -118,6 +119,8 @@ class Contract(Part):
     """
     labels: Labels = Labels()
     """The role of the tool in data flows."""
+    flow: FlowArguments | None = None
+    """The arguments that matter for flow control; default: inferred from their names."""
     hints: Hints = Hints()
     """Hints that differ from the profile's, with the reason."""
     meta: Plain = Field(default_factory=dict)

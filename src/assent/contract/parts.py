@@ -182,6 +182,27 @@ class Labels(Part):
     """Whether untrusted people can read its arguments."""
 
 
+class FlowArguments(Part):
+    """The arguments that matter for flow control, by JSON pointer; others are inferred from their names."""
+
+    recipients: Pointers = ()
+    """Who receives something: addresses, people, channels, accounts."""
+    target: Pointers = ()
+    """What the call acts on: ids, file names, the thing that is booked, a new password."""
+    url: Pointers = ()
+    """Where the call reaches to."""
+    amount: Pointers = ()
+    """How much."""
+    title: Pointers = ()
+    """What the new thing is called."""
+    content: Pointers = ()
+    """What is sent or stored."""
+    ignored: Pointers = ()
+    """Arguments that do not matter."""
+    exempt: Text | None = None
+    """The reason why calls of this tool are not checked; without it, they are."""
+
+
 class Hints(Part):
     """Hints that differ from the profile's, with the reason."""
 

@@ -11,6 +11,7 @@ from typing import Any
 from assent.contract.durations import format_duration
 from assent.contract.exceptions import exception_of
 from assent.contract.model import Contract
+from assent.contract.parts import FlowArguments
 from assent.contract.reader import read_contract
 from assent.contract.tiers import Risk
 from assent.contract.wire import steps_up
@@ -97,9 +98,17 @@ def _rest(c: Contract) -> dict[str, list[str]]:
     for name in ("labels", "hints"):
         if given := getattr(c, name).model_dump(exclude_none=True):
             fields[name] = [f"{key.replace('_', ' ')}: {_flag(value)}" for key, value in given.items()]
+    if c.flow is not None:
+        fields["flow"] = _flow(c.flow)
     if c.meta:
         fields["meta"] = [f"{_text(key)}: {json.dumps(value)}" for key, value in c.meta.items()]
     return fields
+
+
+def _flow(flow: FlowArguments) -> list[str]:
+    given = flow.model_dump(exclude_none=True)
+    lines = [f"not checked, because {_text(flow.exempt)}"] if flow.exempt else []
+    return lines + [f"{role}: {', '.join(given[role])}" for role in given if role != "exempt" and given[role]]
 
 
 def _confirmation(c: Contract) -> str:

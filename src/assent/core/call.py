@@ -30,6 +30,15 @@ class Resume:
     epoch: int
 
 
+class ConversationRef(NamedTuple):
+    """What the client says of the conversation that a call belongs to. The model cannot set it: it is no argument."""
+
+    name: str = ""
+    """The client's own name for it; empty if it gives none."""
+    user_text: str = ""
+    """The user's own words."""
+
+
 class Presence(Protocol):
     """A caller that may disconnect while its request is served, which cancels the serving task."""
 
@@ -54,6 +63,7 @@ class Request(NamedTuple):
     """Released when the serving task must outlive the caller; None if other parties may cancel the task too."""
     beside: Mapping[str, Any] | None = None
     """Values that reach the tool beside its arguments. They are digested, shown, checked and logged like arguments."""
+    conversation: ConversationRef | None = None
 
 
 class Call(NamedTuple):
@@ -71,6 +81,7 @@ class Call(NamedTuple):
     resume: Resume | None = None
     can_ask: bool = False
     beside: Mapping[str, Any] | None = None
+    conversation: ConversationRef | None = None
 
     @property
     def stated(self) -> dict[str, Any]:

@@ -31,6 +31,9 @@ class GuardFinding:
     @property
     def asked_because(self) -> str:
         """The words after "Asked because" for the person who decides."""
+        if self.rule.startswith("flow."):
+            where = f" ({self.field})" if self.field else ""
+            return f"{self.reason[:1].lower()}{self.reason[1:]}{where}"
         about = f"{self.field}: {self.reason}" if self.field else self.reason
         return f"the guard {self.rule} objects ({about})" + (f": {self.because.rstrip('.')}" if self.because else "")
 

@@ -52,6 +52,8 @@ class Tool:
     failure_names: bool = False
     open_world: bool = False
     """Whether calls reach external systems: as the contract says, or as inferred if it says nothing."""
+    written: bool = True
+    """Whether a person wrote its contract; otherwise it is inferred."""
     derived: dict[str, Any] = field(default_factory=dict)
     """Values computed once from the others. They are kept here so that they disappear with the tool."""
 
@@ -72,6 +74,7 @@ def compile_tool(
     open_world: bool = False,
     claims: Claims | None = None,
     visibility: str | None = None,
+    written: bool = True,
 ) -> Tool:
     """Compile everything about a tool that is known before a call. Raises ContractError for invalid schemas.
 
@@ -109,6 +112,7 @@ def compile_tool(
         visibility=contract.visibility or visibility or profile.visibility,
         has_test=has_test,
         failure_names=profile.failures,
+        written=written,
         open_world=(open_world or profile.states_open_world(contract))
         if contract.open_world is None
         else contract.open_world,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from assent.config.anchors import log_signer_of, periodic_signer_of
+from assent.config.flow import flow_control
 from assent.config.keyring import Keyring
 from assent.config.model import Settings
 from assent.config.policies import policies_of, policy_faults, port_settings
@@ -98,6 +99,7 @@ class GatewayApp:
         self.authenticator = Authenticator(settings, store, self._public_scopes)
         self.signing = periodic_signer_of(settings, store)
         self.evidence = None if self.signing is None else LogEvidence(store, self.signing, time.time)
+        self.flow = flow_control(settings)
         self.ports = self._make_ports()
         self.other_requests = OtherRequests(lambda: self.ports)
         self.sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
@@ -243,6 +245,7 @@ class GatewayApp:
                 link.relayed = len(links) == 1
         self.tool_loader.apply_settings(settings, contracts, loaded)
         self.authenticator.apply_settings(settings)
+        self.flow = flow_control(settings, self.flow)
         self.ports = self._make_ports()
         if self._gateway is not None:
             self._governed.renew(self.ports, self.passthrough_factory.server_info(), self.authenticator.metadata_url())
@@ -355,6 +358,7 @@ class GatewayApp:
             leads_to=self._real_paths_of,
             seen=self.tally.count_call,
             evidence=self.evidence,
+            flow=self.flow,
             waiting=lambda approval: self.notifier.offer(approval),
             connect=self._connection_needed if any(one.auth for one in settings.upstreams.values()) else None,
             **port_settings(settings, self.policies),

@@ -21,13 +21,8 @@ from assent.gateway.auth.challenges import Challenge, challenge
 from assent.gateway.connect_question import ConnectQuestion, leads_to_a_page
 from assent.gateway.requests import check_param_headers
 from assent.mcp.channel import CannotAsk
-from assent.mcp.confirmation import (
-    ConfirmationCodec,
-    Retry,
-    action_of,
-    form_of,
-    shows_forms,
-)
+from assent.mcp.confirmation import ConfirmationCodec, Retry, action_of, form_of, shows_forms
+from assent.mcp.conversation import conversation_of
 from assent.mcp.idempotency_key import keys_of
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import INVALID_PARAMS, SERVER_INFO_META_KEY
@@ -184,6 +179,7 @@ class ToolService:
             _can_ask(mcp_request),
             mcp_request.presence,
             retry.beside,
+            conversation_of(params.get("_meta")),
         )
         upstream = UpstreamForCall(self._links, self._ports.catalogue(), mcp_request, dict(retry.forward))
         ports = self._ports.with_upstream(upstream)

@@ -17,6 +17,7 @@ from assent.core.catalogue import Catalogue
 from assent.core.outcome import Answer, Outcome, Refusal, error_result, fit_to_listing
 from assent.core.principal import Principal
 from assent.mcp.confirmation import ConfirmationCodec, Retry, form_of, shows_forms
+from assent.mcp.conversation import conversation_of
 from assent.mcp.idempotency_key import header_of, keys_of
 from assent.mcp.jsonrpc import RpcError
 from assent.pipeline.ask import confirm_on_stream
@@ -45,6 +46,7 @@ def request_of(
         resume=retry.resume,
         can_ask=ctx is not None and can_ask(ctx),
         beside=retry.beside,
+        conversation=conversation_of(meta),
     )
 
 

@@ -45,6 +45,8 @@ async def run_stages(request: Request, ports: Ports, trace: CallTrace) -> Answer
     await check_estimate(call, rehearsal.price, ports, trace)
     step_up(call, ports, trace)
     approval = await confirm(call, rehearsal, ports, trace)
+    if approval is not None and ports.flow is not None:
+        ports.flow.vouch(call, ports.now())
     if call.is_read and approval is None:
         return await _commit(call, None, rehearsal.price, ports, trace)
     trace.handed_over = True

@@ -17,7 +17,7 @@ from assent.guards.results import result_objection
 from assent.guards.rule import Denial, GuardRule
 from assent.pipeline.policy_check import check_call_policies
 from assent.pipeline.trace import CallTrace
-from assent.ports import Ports, RateLimited
+from assent.ports import Flow, Ports, RateLimited
 
 
 async def require_connection(call: Call, ports: Ports, scope: str | None = None) -> None:
@@ -39,6 +39,8 @@ async def guard(call: Call, ports: Ports, trace: CallTrace) -> None:
     """Refuse at the first policy or guard that denies. Those that ask for an approval are noted for `confirm`."""
     if ports.policies is not None:
         await check_call_policies(call, ports.policies, ports, trace)
+    if ports.flow is not None:
+        _check_flow(call, ports.flow, ports.now(), trace)
     rules = _applying_rules("arguments", call, ports)
     if not rules:
         trace.passed("guard", "no rule applies")
@@ -62,6 +64,15 @@ def _applying_rules(on: str, call: Call, ports: Ports) -> list[GuardRule]:
             known[1][rule.on].append(rule)
         call.tool.derived["guards"] = known
     return [rule for rule in known[1][on] if rule.applies(call)]
+
+
+def _check_flow(call: Call, flow: Flow, now: float, trace: CallTrace) -> None:
+    """Refuse, ask or record what flow control finds in the arguments."""
+    for found in flow.check(call, now, observing=trace.observing):
+        if found.action == "deny" and not found.observed:
+            trace.guards.append(found)
+            raise Refusal("guard.flow_untrusted", found.sentence, rule=found.rule, field=found.field)
+        _act(found, trace)
 
 
 async def _objection(

@@ -37,6 +37,8 @@ async def record(request: Request, ports: Ports, pipeline: Pipeline, trace: Call
         _note_failure(request, ports, trace)
         _notify(ports, trace, None)
         raise
+    if ports.flow is not None and isinstance(outcome, Answer) and trace.call is not None:
+        ports.flow.remember(trace.call, outcome.result, ports.now())
     try:
         entry = _entry(request, outcome, ports, trace)
         if entry is not None:

@@ -60,6 +60,7 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
         request.resume,
         request.can_ask,
         request.beside,
+        request.conversation,
     )
     trace.call = call
     trace.passed("validate", "call %.12s", call.digest)

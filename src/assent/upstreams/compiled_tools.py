@@ -109,6 +109,7 @@ def compile_tools(
                     historic_names=policy.historic_names,
                     open_world=contract.open_world is None and classify(definition).open_world,
                     visibility=policy.visibility,
+                    written=written is not None,
                     claims=None if written or policy.vouched else read_claims(definition),
                 )
             )

@@ -57,6 +57,6 @@ ACTS_OUTSIDE: Final = any_of(
 # Data-flow labels.
 WEB: Final = when(around="@web")
 PRIVATE: Final = when(around="@private", no_words="@guide")
-POSTED: Final = when(words="@written_by_others @mail")
+POSTED: Final = when(words="@written_by_others @mail @open_to_others")
 PUBLIC: Final = any_of(WEB, when(around="@public"))
-OUTLET: Final = any_of(when(kind=_OUTWARD), when(words="@public_outlet"))
+OUTLET: Final = any_of(when(kind=_OUTWARD), when(words="@public_outlet @lets_others_in", no_kind="destroy"))

@@ -1,0 +1,96 @@
+"""Runs the stories against a configuration, and prints how each ended."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+from assent.config.model import Settings
+from assent.drill import stories as _home
+from assent.drill.sandbox import sandbox_for
+from assent.drill.story import ENDINGS, Ended, Story, stopped
+from assent.errors import SettingsError
+
+TIME_LIMIT = 30.0
+_INDENT = 15
+
+
+@dataclass(frozen=True)
+class DrillResult:
+    """One story and how it ended."""
+
+    name: str
+    story: Story
+    ended: Ended
+
+    def as_json(self) -> dict[str, Any]:
+        found = {
+            "story": self.name,
+            "title": self.story.title,
+            "published": self.story.published,
+            "source": self.story.source,
+            "ending": self.ended.ending,
+            "why": self.ended.why,
+        }
+        return found | ({"change": self.story.change} if self.ended.ending == "let through" else {})
+
+
+@cache
+def story_names() -> tuple[str, ...]:
+    """The names of all stories: those of their files, with dashes."""
+    return tuple(sorted(module.name.replace("_", "-") for module in iter_modules(_home.__path__)))
+
+
+@cache
+def load_story(name: str) -> Story:
+    story: Story = import_module(f"{_home.__name__}.{name.replace('-', '_')}").STORY
+    return story
+
+
+async def run(settings: Settings, names: Sequence[str]) -> list[DrillResult]:
+    """Run the stories one after the other, each in a sandbox of its own."""
+    return [DrillResult(name, load_story(name), await _play(load_story(name), settings)) for name in names]
+
+
+async def _play(story: Story, settings: Settings) -> Ended:
+    folder = Path(tempfile.mkdtemp(prefix="assent-drill-"))
+    try:
+        async with asyncio.timeout(TIME_LIMIT), sandbox_for(story, settings, folder) as sandbox:
+            return await sandbox.play()
+    except SettingsError as error:
+        return stopped(f"The gateway does not start with such a server: {error.faults[0]}")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def as_text(results: Sequence[DrillResult], width: int = 100) -> Iterator[str]:
+    """The results for people: one paragraph per story, what to change where it got through, and a sum."""
+    for one in results:
+        yield f"{one.ended.ending.upper():<{_INDENT - 2}}  {one.name}: {one.story.title} ({one.story.published})"
+        yield from _indented(one.ended.why, width)
+        if one.ended.ending == "let through":
+            yield from _indented(f"Change: {one.story.change}", width)
+    yield ""
+    yield summary(results)
+
+
+def summary(results: Sequence[DrillResult]) -> str:
+    counts = Counter(one.ended.ending for one in results)
+    parts = ", ".join(f"{counts[ending]} {ending}" for ending in ENDINGS)
+    return f"{len(results)} stories: {parts}."
+
+
+def _indented(text: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text, width, initial_indent=" " * _INDENT, subsequent_indent=" " * _INDENT, break_on_hyphens=False
+    )

@@ -1,0 +1,1 @@
+"""The stories, one file each; the file name is the name of the story."""

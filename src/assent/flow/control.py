@@ -1,0 +1,120 @@
+"""Flow control of one process: remembers results per conversation, and judges calls before they run."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from assent.contract.tiers import Tier
+from assent.core.call import Call
+from assent.core.guard_finding import GuardFinding
+from assent.flow.conversation import Conversation, Origin, new_hash
+from assent.flow.judgement import Concern, Judgement, judge
+from assent.flow.labels import labels_of, result_labels
+
+Mode = Literal["off", "observe", "ask", "refuse"]
+By = Literal["provenance", "labels"]
+
+WINDOW = 3600.0
+"""How long a caller that names no conversation stays in the same one, counted from its last call."""
+MOST_CONVERSATIONS = 1_000
+MOST_IN_ALL = 500_000
+"""How many values all conversations remember together."""
+
+
+class FlowControl:
+    """The conversations of this process. Another replica has its own: what it has seen is unknown here."""
+
+    def __init__(self, mode: Mode = "observe", by: By = "provenance", window: float = WINDOW) -> None:
+        self.mode, self.by, self.window = mode, by, window
+        self._hash = new_hash()
+        self._conversations: OrderedDict[tuple[str, str, str], Conversation] = OrderedDict()
+        self._size = 0
+
+    def check(self, call: Call, now: float, *, observing: bool = False) -> list[GuardFinding]:
+        """What a person should be asked about before this call runs."""
+        seen = self._conversation(call, now)
+        if call.tool.contract.flow is not None and call.tool.contract.flow.exempt:
+            return []
+        labels = labels_of(call.tool)
+        if self.by == "labels":
+            concerns = _by_labels(seen, call, is_sink=labels.public_sink)
+        else:
+            concerns = _judge(call, seen, is_sink=labels.public_sink).concerns
+        if concerns:
+            kinds = ", ".join(f"{one.role} from {one.source}" for one in concerns)
+            seen.note(now, "decision", call.tool.name, f"{self._verb()}: {kinds}")
+        elif not call.is_read:
+            seen.note(now, "decision", call.tool.name, "allowed")
+        return [self._finding(one, observing) for one in concerns]
+
+    def remember(self, call: Call, result: Mapping[str, Any], now: float) -> None:
+        """Remember what came out of a result."""
+        seen = self._conversation(call, now)
+        labels = result_labels(labels_of(call.tool), result)
+        before = len(seen)
+        origin = Origin(call.tool.name, now, not labels.sees_untrusted, labels.reads_private)
+        seen.remember(origin, result, trusts_text=labels.trusts_text)
+        self._size += len(seen) - before
+        self._limit()
+
+    def vouch(self, call: Call, now: float) -> None:
+        """Remember that a person said yes to this call: the same values are not asked about again."""
+        seen = self._conversation(call, now)
+        for one in _judge(call, seen, is_sink=labels_of(call.tool).public_sink).concerns:
+            seen.vouch(call.tool.name, one.role if one.role != "action" else "other", one.value)
+
+    def conversations(self, tenant: str) -> list[Conversation]:
+        """The conversations of a tenant, the newest first."""
+        return [one for key, one in reversed(self._conversations.items()) if key[0] == tenant]
+
+    def _verb(self) -> str:
+        return {"ask": "asked", "refuse": "refused"}.get(self.mode, "would ask")
+
+    def _finding(self, concern: Concern, observing: bool) -> GuardFinding:
+        action = "deny" if self.mode == "refuse" else "approve"
+        rule = f"flow.{concern.role}.{concern.source}"
+        return GuardFinding(
+            rule, action, concern.place, concern.sentence, by="user", observed=observing or self.mode == "observe"
+        )
+
+    def _conversation(self, call: Call, now: float) -> Conversation:
+        """The conversation of a call. A name counts only for its own caller, so no other can write into it."""
+        principal, given = call.principal, call.conversation
+        key = (principal.tenant, principal.id, given.name if given is not None else "")
+        seen = self._conversations.get(key)
+        if seen is None or (not key[2] and now - seen.used_at > self.window):
+            if seen is not None:
+                self._size -= len(seen)
+            seen = self._conversations[key] = Conversation(self._hash, *key)
+        self._conversations.move_to_end(key)
+        seen.used_at = now
+        if given is not None and given.user_text:
+            seen.hear(given.user_text)
+        self._limit()
+        return seen
+
+    def _limit(self) -> None:
+        """Forget the conversations that were used longest ago."""
+        while len(self._conversations) > MOST_CONVERSATIONS or (
+            self._size > MOST_IN_ALL and len(self._conversations) > 1
+        ):
+            self._size -= len(self._conversations.popitem(last=False)[1])
+
+
+def _judge(call: Call, seen: Conversation, *, is_sink: bool) -> Judgement:
+    return judge(call, seen, is_sink=is_sink, destroys=call.tool.contract.side_effect is Tier.DESTRUCTIVE)
+
+
+def _by_labels(seen: Conversation, call: Call, *, is_sink: bool) -> tuple[Concern, ...]:
+    """The classical rule: after private data and untrusted content, whatever can send data out is asked about."""
+    if not is_sink or seen.private is None or seen.untrusted is None:
+        return ()
+    if seen.is_vouched(call.tool.name, "other", call.fingerprint):
+        return ()
+    sentence = (
+        f"This call can send data out, after private data ({seen.private.tool}) and untrusted content "
+        f"({seen.untrusted.tool}) were read"
+    )
+    return (Concern("action", "", "untrusted", sentence, call.fingerprint),)

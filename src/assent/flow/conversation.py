@@ -1,0 +1,165 @@
+"""What one conversation has seen: values of results as keyed hashes, the user's words, and people's answers.
+
+Values are kept as keyed hashes of 64 bits. The key is random and stays in this process.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple
+
+from assent.flow.results import Phrase, read_result
+from assent.flow.user_words import UserWords
+
+MOST_REMEMBERED = 8_192
+"""How many values and phrases one conversation remembers."""
+MOST_SIGHTINGS = 4
+"""How many appearances of one value are remembered."""
+MOST_EVENTS = 200
+"""How many results and decisions the console can show per conversation."""
+
+Hash = Callable[[str], int]
+
+
+def keyed_hash(key: bytes) -> Hash:
+    """A keyed hash of texts to 64 bits."""
+    start = partial(blake2b, digest_size=8, key=key)
+    return lambda text: int.from_bytes(start(text.encode("utf-8", "surrogatepass")).digest(), "big")
+
+
+def new_hash() -> Hash:
+    return keyed_hash(secrets.token_bytes(32))
+
+
+class Origin(NamedTuple):
+    """A result that values came from."""
+
+    tool: str
+    at: float
+    trusted: bool
+    private: bool
+
+
+class Seen(NamedTuple):
+    """One appearance of a value."""
+
+    origin: Origin
+    is_field: bool
+    names: tuple[int, ...]
+    about: str
+
+
+class FlowEvent(NamedTuple):
+    """What the console shows of a conversation: a result that entered, or a decision. It contains no value."""
+
+    at: float
+    kind: Literal["result", "decision"]
+    tool: str
+    text: str
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The memory of one conversation; bounded in every part."""
+
+    hash: Hash
+    tenant: str = ""
+    principal: str = ""
+    name: str = ""
+    used_at: float = 0.0
+    user: UserWords = field(default_factory=UserWords)
+    untrusted: Origin | None = None
+    """The first result with untrusted content."""
+    private: Origin | None = None
+    """The first result with private data."""
+    forgot: bool = False
+    """Whether something was too much to remember."""
+    values: dict[int, tuple[Seen, ...]] = field(default_factory=dict)
+    disguised: dict[int, Seen] = field(default_factory=dict)
+    """Values by the form in which they are recognised in disguise."""
+    phrases: dict[int, Origin] = field(default_factory=dict)
+    vouched: set[int] = field(default_factory=set)
+    """What people have said yes to: tool, argument and value."""
+    events: deque[FlowEvent] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
+    _named: tuple[UserWords, frozenset[int]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.values) + len(self.disguised) + len(self.phrases)
+
+    def hear(self, text: str) -> None:
+        """Add words of the user."""
+        self.user = self.user.add(text)
+
+    def remember(self, origin: Origin, result: Mapping[str, Any], *, trusts_text: bool = True) -> None:
+        """Remember the values of a result.
+
+        Without `trusts_text` its running text is untrusted whatever the labels say, because instructions need words.
+        """
+        text_origin = origin if trusts_text else origin._replace(trusted=False)
+        if not origin.trusted and self.untrusted is None:
+            self.untrusted = origin
+        if origin.private and self.private is None:
+            self.private = origin
+        before = len(self)
+        for found in read_result(result):
+            if len(self) >= MOST_REMEMBERED:
+                self.forgot = True
+                break
+            if isinstance(found, Phrase):
+                if not text_origin.trusted:
+                    self.phrases.setdefault(self.hash(found.squeezed), text_origin)
+                    self.untrusted = self.untrusted or text_origin
+                continue
+            seen = Seen(
+                origin if found.is_field else text_origin,
+                found.is_field,
+                tuple(map(self.hash, found.names)),
+                found.about,
+            )
+            self._add(self.hash(found.value.exact), seen)
+            self.disguised.setdefault(self.hash(found.value.squeezed), seen)
+        trust = "trusted" if origin.trusted else "untrusted"
+        private = ", private" if origin.private else ""
+        self.note(origin.at, "result", origin.tool, f"{trust}{private}: {len(self) - before} new values and phrases")
+
+    def _add(self, key: int, seen: Seen) -> None:
+        known = self.values.get(key, ())
+        if len(known) < MOST_SIGHTINGS and seen not in known:
+            self.values[key] = (*known, seen)
+
+    def note(self, at: float, kind: Literal["result", "decision"], tool: str, text: str) -> None:
+        self.events.append(FlowEvent(at, kind, tool, text))
+
+    def sightings(self, exact: str) -> tuple[Seen, ...]:
+        """Where exactly this value appeared."""
+        return self.values.get(self.hash(exact), ())
+
+    def disguise(self, squeezed: str) -> Seen | None:
+        """Where a value with the same letters and digits appeared first."""
+        return self.disguised.get(self.hash(squeezed))
+
+    def phrase(self, squeezed: str) -> Origin | None:
+        """The untrusted result in whose running text these words appeared first."""
+        return self.phrases.get(self.hash(squeezed))
+
+    def is_named(self, seen: Seen) -> bool:
+        """Whether the user's words name the record in which a value appeared."""
+        return not self._user_names().isdisjoint(seen.names)
+
+    def _user_names(self) -> frozenset[int]:
+        if self._named is None or self._named[0] is not self.user:
+            self._named = (self.user, frozenset(map(self.hash, self.user.names)))
+        return self._named[1]
+
+    def vouch(self, tool: str, place: str, value: str) -> None:
+        """Remember that a person said yes to this value in this argument of this tool."""
+        if len(self.vouched) < MOST_REMEMBERED:
+            self.vouched.add(self.hash(f"{tool}\0{place}\0{value}"))
+
+    def is_vouched(self, tool: str, place: str, value: str) -> bool:
+        return bool(self.vouched) and self.hash(f"{tool}\0{place}\0{value}") in self.vouched

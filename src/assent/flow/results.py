@@ -1,0 +1,192 @@
+"""What a result contains: values in fields of their own, values inside running text, and phrases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import orjson
+
+from assent.flow.text import MOST_TEXT, decoded, words
+from assent.flow.values import Value, amount_of, values_in, whole_value
+from assent.flow.word_set import word_set
+
+PHRASE = 4
+"""How many words a phrase has that is recognised."""
+MOST_FIELD = 80
+"""A text that is longer, or has more than one line, is running text and no field."""
+MOST_FIELD_WORDS = 7
+_NAMING = word_set(
+    "name title subject filename file_name fullname full_name username user_name login label heading topic "
+    "summary key slug sender from author owner_name user channel recipient repository repo project company hotel "
+    "restaurant merchant payee email address_book contact path url website id_name number code symbol "
+    "display_name"
+)
+_SENSITIVE = re.compile(
+    r"passw|passphrase|passport|secret|token|api_?key|private_?key|credit|card|cvv|cvc|ssn|social_?sec|security_?code|pin$|"
+    r"id_?n(?:o|umber)|bank|iban|account_?n(?:o|umber)|licen[cs]e|tax_?(?:id|number)|birth|salary|otp"
+)
+_NAMES = re.compile(
+    r"[\"'“‘«]([^\"'”’»\n]{2,60})[\"'”’»]|(?<![\w@./-])((?:[A-Z][\w&'-]+)(?: (?:of |the |de |la )?[A-Z][\w&'-]+){0,4})"
+)
+_LIST = re.compile(r"[,;]\s*")
+MOST_PARTS = 5_000
+"""How many parts of one result are read."""
+
+
+class Sighting(NamedTuple):
+    """One value of a result, and how it appeared there."""
+
+    value: Value
+    is_field: bool
+    """Whether it is a field of its own; otherwise it is inside running text."""
+    names: tuple[str, ...]
+    """The words that name the record that it belongs to."""
+    about: str = ""
+    """What a private field is about, such as `passport number`; empty if it is not sensitive."""
+
+
+class Phrase(NamedTuple):
+    """A few consecutive words of running text."""
+
+    squeezed: str
+
+
+def read_result(result: Mapping[str, Any]) -> Iterator[Sighting | Phrase]:
+    """Everything in a result that can come back in a call. Structured content counts; text beside it repeats it."""
+    budget = [MOST_PARTS]
+    structured = result.get("structuredContent")
+    if structured is not None:
+        yield from _walk(structured, (), "", budget)
+    for block in result.get("content") or ():
+        if isinstance(block, Mapping):
+            yield from _read_block(block, budget, structured)
+
+
+def _read_block(block: Mapping[str, Any], budget: list[int], structured: Any) -> Iterator[Sighting | Phrase]:
+    resource = block.get("resource")
+    text = block.get("text") or (resource.get("text") if isinstance(resource, Mapping) else None)
+    if isinstance(text, str) and not (structured is not None and _repeats(text, structured)):
+        document = _as_json(text)
+        if document is not None:
+            yield from _walk(document, (), "", budget)
+        else:
+            yield from _prose(text, ())
+    for uri in (block.get("uri"), resource.get("uri") if isinstance(resource, Mapping) else None):
+        if isinstance(uri, str):
+            yield from _scalar(uri, (), "uri")
+
+
+def _repeats(text: str, structured: Any) -> bool:
+    """Whether a text has no word that the structured content beside it lacks."""
+    return set(words(text)) <= set(words(orjson.dumps(structured).decode()))
+
+
+def _as_json(text: str) -> Any:
+    """The document that a whole text is; None for other texts."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _walk(node: Any, names: tuple[str, ...], key: str, budget: list[int]) -> Iterator[Sighting | Phrase]:
+    budget[0] -= 1
+    if budget[0] < 0:
+        return
+    if isinstance(node, Mapping):
+        own = (*_names_of(node), *names)[:8]
+        for name, item in node.items():
+            if not _is_key(
+                name
+            ):  # A table by name, such as {"City Hub": ...}: the name is a value and names its entry.
+                yield from _scalar(name, own, "name")
+                yield from _walk(item, (*_name(name), *own)[:8], name, budget)
+            else:
+                yield from _walk(item, own, name, budget)
+    elif isinstance(node, list | tuple):
+        for item in node:
+            yield from _walk(item, names, key, budget)
+    elif node is not None and not isinstance(node, bool):
+        yield from _scalar(node, names, key)
+
+
+def _is_key(name: str) -> bool:
+    return name.islower() and name.isascii() and name.isidentifier()
+
+
+def _names_of(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The texts that name a record: its title, sender, file name and the like."""
+    found: list[str] = []
+    for key, item in record.items():
+        if isinstance(item, str) and key.lower().rstrip("_") in _NAMING:
+            found += _name(item)
+    return tuple(found)
+
+
+def _name(text: str) -> tuple[str, ...]:
+    """A name as its words; a file is also named without its ending. Numbers and very short words name nothing."""
+    if len(text) > MOST_FIELD * 2:
+        return ()
+    parts = words(text)
+    whole = "".join(parts)
+    if len(whole) < 3 or whole.isdigit():
+        return ()
+    stem = words(text.rpartition(".")[0]) if "." in text[-6:] else []
+    return (whole, "".join(stem)) if stem and len("".join(stem)) > 3 else (whole,)
+
+
+def _scalar(node: Any, names: tuple[str, ...], key: str) -> Iterator[Sighting | Phrase]:
+    if not isinstance(node, str):
+        number = amount_of(str(node))
+        yield Sighting(Value("number", number, number), True, names)
+        return
+    about = key.lower().replace("_", " ") if _SENSITIVE.search(key.lower()) else ""
+    for item in _LIST.split(node) if len(node) < 2000 and "@" in node else (node,):
+        if (value := _field(item)) is not None:
+            yield Sighting(value, True, names, about)
+            if (value.kind == "text" and any(mark in item for mark in "@/.")) or about:
+                yield from (Sighting(one, False, names, about) for one in values_in(item))
+        else:
+            yield from _prose(item, names)
+
+
+def _field(text: str) -> Value | None:
+    """The value that a whole field is; None if the field is running text."""
+    if len(text) > 2000 or "\n" in text.strip():
+        return None
+    value = whole_value(text)
+    if value is not None:
+        return value
+    parts = words(text)
+    if not parts or len(text) > MOST_FIELD or len(parts) > MOST_FIELD_WORDS:
+        return None
+    whole = "".join(parts)
+    return Value("number", amount_of(text), whole) if whole.isdigit() else Value("text", whole, whole)
+
+
+def _prose(text: str, names: tuple[str, ...]) -> Iterator[Sighting | Phrase]:
+    text = text[:MOST_TEXT]
+    yield from _values_of_prose(text, names)
+    for hidden in decoded(text):
+        yield from _values_of_prose(hidden, names)
+        yield from _phrases(hidden)
+    yield from _phrases(text)
+
+
+def _values_of_prose(text: str, names: tuple[str, ...]) -> Iterator[Sighting]:
+    for value in values_in(text):
+        yield Sighting(value, False, names)
+    for found in _NAMES.finditer(text):
+        whole = "".join(words(found[1] or found[2]))
+        if len(whole) > 2:
+            yield Sighting(Value("text", whole, whole), False, names)
+
+
+def _phrases(text: str) -> Iterator[Phrase]:
+    parts = words(text)
+    for start in range(len(parts) - PHRASE + 1):
+        yield Phrase("".join(parts[start : start + PHRASE]))
