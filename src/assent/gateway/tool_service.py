@@ -35,6 +35,7 @@ from assent.pipeline.discover import visible_tools
 from assent.pipeline.govern import govern
 from assent.ports import NotReached, Ports
 from assent.upstreams.base import header_map
+from assent.upstreams.conditional_tools import ConditionalTools
 from assent.upstreams.tasks import check_no_task
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ class UpstreamLink(Protocol):
 
     @property
     def streams(self) -> bool: ...
+
+    @property
+    def conditional_tools(self) -> ConditionalTools | None: ...
 
     async def run(
         self, call: Call, key: str | None, mcp_request: McpRequest, asked: dict[str, Any]
@@ -131,14 +135,25 @@ class ToolService:
         modern = mcp_request.parsed_request.era is Era.MODERN
         policies = self._ports.policies
         rights = (principal.has_agent, principal.mode, principal.scopes)
-        cache_key = (modern, *(rights if policies is None else (principal, principal.method)))
+        hidden = await self._hidden_from(mcp_request)
+        cache_key = (modern, hidden, *(rights if policies is None else (principal, principal.method)))
         prepared = self._lists.get(cache_key)
         if prepared is None:
             tools = visible_tools(catalogue, principal, policies, observing=self._ports.mode == "observe")
+            tools = [tool for tool in tools if (tool.upstream, tool.wire_name) not in hidden]
             prepared = self._lists[cache_key] = self._prepare(tools, self.absent(principal), modern)
             while len(self._lists) > MOST_LISTS:
                 self._lists.popitem(last=False)
         return prepared
+
+    async def _hidden_from(self, mcp_request: McpRequest) -> frozenset[tuple[str, str]]:
+        """The tools, by upstream, that the upstreams themselves do not list to a client with these capabilities."""
+        found: set[tuple[str, str]] = set()
+        for name, link in self._links.items():
+            if link.conditional_tools:
+                hidden = await link.conditional_tools.hidden_from(mcp_request.parsed_request.capabilities)
+                found.update((name, tool) for tool in hidden)
+        return frozenset(found)
 
     def _prepare(self, tools: list[Tool], absent: Mentions, modern: bool) -> bytes:
         result: dict[str, Any] = {"tools": [absent.clean(tool.definition) for tool in tools]}

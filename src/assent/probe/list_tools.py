@@ -21,7 +21,7 @@ from mcp.client.stdio import stdio_client
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp_types import METHOD_NOT_FOUND, ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -35,13 +35,14 @@ from assent.library.integration import IDENTIFIER
 from assent.library.sdk import sdk_tools
 from assent.mcp.jsonrpc import RpcError
 from assent.probe.errors import reason_of
+from assent.upstreams.conditional_tools import CAN_DO_ALL
 from assent.upstreams.errors import ProtocolViolation
 from assent.upstreams.errors import UpstreamError as UpstreamFault
 from assent.upstreams.http.address import BadAddress
 from assent.upstreams.http.address import UpstreamAddress as Address
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.pool import Limits, Pool
-from assent.upstreams.http.server import CAN_BE_ASKED, HttpUpstream
+from assent.upstreams.http.server import HttpUpstream
 from assent.upstreams.http.sse_server import find_older_transport
 from assent.upstreams.http.transport import SessionContext
 from assent.upstreams.pagination import all_pages
@@ -112,9 +113,10 @@ async def _list_in_either_transport(upstream: HttpUpstream) -> ToolListing:
 async def _list_over_http(upstream: HttpUpstream) -> ToolListing:
     described = await upstream.describe()
     if described.version in MODERN_PROTOCOL_VERSIONS:
-        found = await upstream.list_all("tools/list", "tools", SessionContext(described.version, capabilities={}))
+        peer = SessionContext(described.version, capabilities=CAN_DO_ALL)
+        found = await upstream.list_all("tools/list", "tools", peer)
         return ToolListing(found, _name_in(described.info))
-    _, peer = await upstream.open_session(CAN_BE_ASKED)
+    _, peer = await upstream.open_session(CAN_DO_ALL)
     try:
         return ToolListing(await upstream.list_all("tools/list", "tools", peer), _name_in(described.info))
     finally:
@@ -184,18 +186,26 @@ async def _list_over_stdio(reading: Any, writing: Any, noise: list[Exception]) -
                 if unread_answer(received) == number:
                     raise NotListedError(f"its answer to {method} could not be read")
             message = getattr(received, "message", None)
+            if isinstance(message, JSONRPCRequest):
+                await writing.send(SessionMessage(_refused(message)))
             if isinstance(message, JSONRPCResponse) and message.id == number:
                 return dict(message.result)
             if isinstance(message, JSONRPCError) and message.id == number:
                 raise NotListedError(f"the server refused {method}: {message.error.message}")
 
-    hello = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": CAN_BE_ASKED, "clientInfo": _CLIENT}
+    hello = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": CAN_DO_ALL, "clientInfo": _CLIENT}
     server = _name_in((await request("initialize", hello)).get("serverInfo"))
     await writing.send(SessionMessage(JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")))
     try:
         return ToolListing(await all_pages("server", "tools/list", "tools", partial(request, "tools/list")), server)
     except UpstreamFault as error:
         raise NotListedError(error.detail) from None
+
+
+def _refused(question: JSONRPCRequest) -> JSONRPCError:
+    """The answer to a question of the server, for example for its client's roots."""
+    error = ErrorData(code=METHOD_NOT_FOUND, message="the client cannot be asked")
+    return JSONRPCError(jsonrpc="2.0", id=question.id, error=error)
 
 
 def unread_answer(unread: Exception) -> int | str | None:

@@ -26,6 +26,7 @@ from assent.mcp.protocol import (
 from assent.mcp.requests import Era, McpRequest
 from assent.mcp.tracing import CARRIED, LONGEST, inject_trace_context
 from assent.ports import NotReached, NotRun, OutcomeUnknown
+from assent.upstreams.conditional_tools import ConditionalTools, asks_of
 from assent.upstreams.errors import Unauthorized, UpstreamError, safe_error_text
 from assent.upstreams.http.server import Described
 from assent.upstreams.oauth.errors import NotConnected
@@ -36,7 +37,6 @@ from assent.web.asgi import Headers
 logger = logging.getLogger(__name__)
 
 MOST_ROUNDS = 10
-_ASKS = {"elicitation": ("form", "url"), "sampling": ("context", "tools"), "roots": ()}
 _ROUND_PARAMS = frozenset({"_meta", "inputResponses", "requestState"})
 # Errors that mean the tool did not run.
 _BEFORE_RUNNING = frozenset(
@@ -55,6 +55,7 @@ class McpLink:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.conditional_tools = ConditionalTools(name, self._list_as)
 
     @property
     def described(self) -> Described | None:
@@ -153,6 +154,10 @@ class McpLink:
                 ) from error  # so it had begun
         raise OutcomeUnknown(f"upstream {self.name!r} asks too many questions")
 
+    async def _list_as(self, capabilities: dict[str, Any]) -> list[dict[str, Any]]:
+        """List the tools as a client with these capabilities."""
+        raise NotImplementedError
+
     async def _request(
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
     ) -> dict[str, Any]:
@@ -247,18 +252,6 @@ async def suspended_call(
     if not capabilities:
         return await request(reply)
     return await suspended_calls.begin(request, owner, request_key, capabilities, reply, token)
-
-
-def asks_of(capabilities: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The questions that a client can be asked, in the terms of the handshake era: few enough for a session each."""
-    if not capabilities:
-        return {}
-    found = {name: capabilities.get(name) for name in _ASKS}
-    return {
-        name: {kind: {} for kind in _ASKS[name] if isinstance(declared.get(kind), dict)}
-        for name, declared in found.items()
-        if isinstance(declared, dict)
-    }
 
 
 def caller_of(mcp_request: McpRequest) -> Principal:

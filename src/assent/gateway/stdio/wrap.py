@@ -41,6 +41,7 @@ from assent.mcp.requests import Era, McpRequest
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import Malformed
 from assent.pipeline.other_requests import OtherRequests, rpc_error
+from assent.upstreams.conditional_tools import asks_of
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.stdio.server import StdioUpstream
 from assent.upstreams.tasks import is_task_method, strip_request, strip_response
@@ -221,6 +222,8 @@ class StdioGateway:
             strip_response({"result": result})
             await self._introduce(message["id"], result)
         else:
+            # The server hears of this client, so that it lists the tools that the client can use.
+            self._server.capabilities = asks_of(read_modern_line(message).capabilities)
             await self._server.ready()
         assert self._server.described is not None
         self._session.version = self._server.described.version

@@ -10,9 +10,10 @@ from assent.mcp.channel import StreamListener
 from assent.mcp.protocol import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from assent.mcp.requests import Era, McpRequest
 from assent.ports import NotReached
-from assent.upstreams.base import McpLink, asks_of, caller_of, suspended_call, with_log_level
+from assent.upstreams.base import McpLink, caller_of, suspended_call, with_log_level
+from assent.upstreams.conditional_tools import asks_of
 from assent.upstreams.errors import ProtocolViolation, UpstreamError, setting_of
-from assent.upstreams.http.server import CAN_BE_ASKED, Described, HttpUpstream
+from assent.upstreams.http.server import Described, HttpUpstream
 from assent.upstreams.http.sessions import UpstreamSessions
 from assent.upstreams.http.transport import SessionContext, SessionLost
 from assent.upstreams.oauth.errors import NotConnected
@@ -86,16 +87,19 @@ class HttpLink(McpLink):
 
     async def load(self) -> list[dict[str, Any]]:
         """Load every tool definition as the upstream wrote it. Raises UpstreamError if that fails."""
-        described = self._live.described = await self._describe()
+        self._live.described = await self._describe()
+        return await self.conditional_tools.load()
+
+    async def _list_as(self, capabilities: dict[str, Any]) -> list[dict[str, Any]]:
+        described, server = await self._live.ensure_described(), self._live.server
         if described.version in MODERN_PROTOCOL_VERSIONS:
-            return await self._live.server.list_all(
-                "tools/list", "tools", SessionContext(described.version, capabilities={})
-            )
-        _, peer = await self._live.server.open_session(CAN_BE_ASKED)
+            peer = SessionContext(described.version, capabilities=capabilities)
+            return await server.list_all("tools/list", "tools", peer)
+        _, peer = await server.open_session(capabilities)
         try:
-            return await self._live.server.list_all("tools/list", "tools", peer)
+            return await server.list_all("tools/list", "tools", peer)
         finally:
-            await self._live.server.close_session(peer)
+            await server.close_session(peer)
 
     async def _describe(self) -> Described:
         """Raise an error that names the setting, if the server speaks the older transport."""

@@ -32,8 +32,6 @@ from assent.web.asgi import Headers
 
 _SMALL = 65536
 _EVENT = 1024 * 1024
-CAN_BE_ASKED: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
-"""Capabilities that callers may have. Servers list some tools only to clients that can be asked."""
 
 
 @dataclass(frozen=True, slots=True)

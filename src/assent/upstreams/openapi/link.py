@@ -30,6 +30,7 @@ class OpenApiLink:
     """An upstream that is an HTTP API: its tools come from a document, its calls go to the configured address."""
 
     streams = False
+    conditional_tools = None
 
     def __init__(
         self,

@@ -7,9 +7,8 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from assent.mcp.jsonrpc import RpcError
-from assent.mcp.protocol import LATEST_HANDSHAKE_VERSION
 from assent.upstreams.errors import ProtocolViolation, TimedOut
-from assent.upstreams.http.server import CAN_BE_ASKED, Described, described_by, described_by_discovery
+from assent.upstreams.http.server import Described, described_by, described_by_discovery, initialize_params
 
 PROBE = 5.0
 
@@ -23,6 +22,7 @@ class HandshakePeer(Protocol):
     name: str
     patience: float
     level: str | None
+    capabilities: dict[str, Any]
     client_info: dict[str, Any]
 
     async def exchange(self, method: str, params: dict[str, Any]) -> dict[str, Any]: ...
@@ -50,12 +50,7 @@ async def negotiate_era(server: HandshakePeer, probing: Probe) -> Described:
 
 
 async def _initialize(server: HandshakePeer) -> Described:
-    params = {
-        "protocolVersion": LATEST_HANDSHAKE_VERSION,
-        "capabilities": CAN_BE_ASKED,
-        "clientInfo": server.client_info,
-    }
-    result = await server.exchange("initialize", params)
+    result = await server.exchange("initialize", initialize_params(server.capabilities, server.client_info))
     version = result.get("protocolVersion")
     if not isinstance(version, str):
         raise ProtocolViolation(server.name, "the response to initialize has no protocol version", sent=True)

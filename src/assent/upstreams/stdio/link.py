@@ -9,7 +9,8 @@ from assent.core.principal import Principal
 from assent.mcp.channel import StreamListener
 from assent.mcp.requests import Era, McpRequest
 from assent.ports import NotReached
-from assent.upstreams.base import McpLink, asks_of, caller_of, suspended_call, with_log_level
+from assent.upstreams.base import McpLink, caller_of, suspended_call, with_log_level
+from assent.upstreams.conditional_tools import asks_of
 from assent.upstreams.http.server import Described
 from assent.upstreams.resources import ListedResources
 from assent.upstreams.stdio.logs import StdioLogs, lower_log_level
@@ -29,7 +30,7 @@ class StdioLink(McpLink):
         super().__init__(upstream.name)
         self.upstream = upstream
         self.logs = StdioLogs()
-        self._questions, self._suspended_calls = StdioQuestions(), SuspendedCalls()
+        self._questions, self._suspended_calls = StdioQuestions(upstream.name), SuspendedCalls()
         self._listed_resources = ListedResources()
         upstream.on_log, upstream.on_question = self.logs.forward, self._questions.answer
         upstream.is_asking = lambda: self._questions.is_open
@@ -43,7 +44,13 @@ class StdioLink(McpLink):
         described = await self.upstream.ready()
         if "tools" not in described.capabilities:
             return []
-        return await self.upstream.list_all("tools/list", "tools")
+        if self.upstream.is_modern:
+            return await self.conditional_tools.load()
+        return await self._list_as({})
+
+    async def _list_as(self, capabilities: dict[str, Any]) -> list[dict[str, Any]]:
+        """List the tools; a handshake server has its clients' capabilities since it started."""
+        return await self.upstream.list_all("tools/list", "tools", capabilities)
 
     async def retire(self, patience: float) -> None:
         """Wait for running requests within a bound, then close."""

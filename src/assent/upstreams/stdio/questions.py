@@ -7,6 +7,7 @@ running. While requests of several callers run, it is refused, so that no caller
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,11 +16,14 @@ from assent.mcp.channel import StreamListener
 from assent.mcp.requests import McpRequest
 from assent.upstreams.base import caller_of
 
+logger = logging.getLogger(__name__)
+
 
 class StdioQuestions:
     """The running requests at one process, by caller."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name, self._warned = name, False
         self._running: dict[int, tuple[Hashable, StreamListener]] = {}
         self._asking: dict[asyncio.Future[dict[str, Any] | None], int] = {}
 
@@ -43,6 +47,7 @@ class StdioQuestions:
     async def answer(self, question: dict[str, Any]) -> dict[str, Any] | None:
         """The caller's answer; None if no caller can be asked, or it is unclear which one."""
         if len({caller for caller, _ in self._running.values()}) != 1:
+            self._warn()
             return None
         number, (_, stream_listener) = list(self._running.items())[-1]
         asking = asyncio.ensure_future(stream_listener.answer(question))
@@ -53,6 +58,15 @@ class StdioQuestions:
         finally:
             del self._asking[asking]
             asking.cancel()
+
+    def _warn(self) -> None:
+        if self._running and not self._warned:
+            self._warned = True
+            logger.warning(
+                "upstream %s asked a question while several callers used its process; it was refused, because it does"
+                " not say whom it asks. Tools that ask need an upstream with a URL, or one client each (assent wrap)",
+                self._name,
+            )
 
 
 def _client_of(mcp_request: McpRequest) -> Hashable:

@@ -19,6 +19,7 @@ from assent.mcp.protocol import (
     MODERN_PROTOCOL_VERSIONS,
     UNSUPPORTED_PROTOCOL_VERSION,
 )
+from assent.upstreams.conditional_tools import CAN_BE_ASKED
 from assent.upstreams.errors import (
     ConnectionLost,
     ProtocolViolation,
@@ -69,6 +70,8 @@ class StdioUpstream:
         """Gets the server's notifications if no client listens."""
         self.on_question: Question = _cannot_be_asked
         """Answers the server's questions if no client listens; None if no caller can be asked."""
+        self.capabilities: dict[str, Any] = CAN_BE_ASKED
+        """What a handshake-era server is told that its clients can do."""
         self.level: str | None = None
         """The log level of a handshake-era server, sent whenever it starts."""
         self.is_asking: Callable[[], bool] = lambda: False
@@ -173,9 +176,11 @@ class StdioUpstream:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def list_all(self, method: str, key: str) -> list[dict[str, Any]]:
-        """Every page of a list, each entry as the server wrote it."""
-        return await all_pages(self.name, method, key, lambda page: self.exchange(method, self.enveloped(page, {})))
+    async def list_all(self, method: str, key: str, capabilities: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+        """Every page of a list, each entry as the server wrote it; a modern server is told the capabilities."""
+        return await all_pages(
+            self.name, method, key, lambda page: self.exchange(method, self.enveloped(page, capabilities or {}))
+        )
 
     async def request(
         self,
