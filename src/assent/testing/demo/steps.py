@@ -17,12 +17,11 @@ def print_next_steps(told: Narration, command: str, url: str, folder: Path, appr
     """Print the console's link, and the commands for another terminal."""
     assent, where = _short(command), f"-c {shlex.quote(str(folder / 'assent.yaml'))}"
     start = approval[:12]  # A whole id would break the line of an ordinary terminal.
-    told.line(
-        "\nYour turn: the deletion of step 3 waits for you. This link signs you in to the console, once:", bold=True
-    )
+    told.line("\nYour turn. The deletion of step 3 waits for you in the console.", bold=True)
+    told.say("This link signs you in, once:")
     told.line(f"   {link}")
     told.line("\nOr from another terminal in this folder:", bold=True)
-    told.line("   # read the call, approve it within the hour, then make it again as the agent would")
+    told.line("   # read the call, approve it within the hour, and make it again")
     told.line(f"   {assent} approvals show {start} {where}")
     told.line(f"   {assent} approvals approve {start} {where}")
     told.line(f"   {_curl(url, 'tools/call', {'name': 'delete_files', 'arguments': {'folder': 'drafts'}})}")

@@ -46,11 +46,11 @@ class Story:
         self._told.without("it sees the tool, and one call brings it the card numbers of a customer.")
 
     async def _price(self, agent: Client) -> None:
-        self._told.step("It orders two prints. That moves money, so a person is shown the price and asked:")
+        self._told.step("It orders two prints. That costs money, so a person sees this question:")
         done = await agent.call_tool("place_order", {"item": "print", "quantity": 2}, meta=_keyed(uuid.uuid4().hex))
-        charged = _structured(done)["charged"]
-        self._told.good(f"The person says yes, and the order is placed: {_format_result(done)}.")
-        self._told.without(f"{charged} are charged, and nobody is asked.")
+        placed = _structured(done)
+        self._told.good(f"The person says yes: order {placed['order']} is placed, {placed['charged']} are charged.")
+        self._told.without(f"{placed['charged']} are charged, and no person is asked.")
 
     async def _answer(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         for line in params.message.splitlines():
