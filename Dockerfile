@@ -8,7 +8,7 @@ RUN python -m venv /opt/assent && /opt/assent/bin/pip install --no-cache-dir -c 
 FROM python:3.12-slim
 COPY --from=build /opt/assent /opt/assent
 RUN useradd --system --create-home --home-dir /var/lib/assent --uid 10001 assent
-USER assent
+USER 10001
 WORKDIR /var/lib/assent
 ENV PATH=/opt/assent/bin:$PATH PYTHONUNBUFFERED=1
 VOLUME /var/lib/assent

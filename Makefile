@@ -1,23 +1,46 @@
 # Two commands do all the set-up: `make demo` and `make test`.
+# `make demo` installs Assent alone into .venv; everything else adds what the tests, the linters and the benchmarks need.
+SHELL       := bash
+.SHELLFLAGS := -o pipefail -c
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
+PRODUCT := $(VENV)/.product
+STAMP   := $(VENV)/.installed
 WORKERS ?= 2
 PART ?= 1
 
 # The tests start hundreds of processes: where bytecode may not be kept, each of them compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install test demo bench torture lint docs docs-reference clean
+# Bytecode is made when a module is first imported: most modules of the dependencies never are.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --no-compile --no-input --progress-bar off
+
+# One line for every fifteen packages, so that a slow connection is not taken for a standstill.
+define progress
+while read -r word rest; do \
+  case "$$word" in \
+    Collecting) found=$$((found + 1)); [ $$((found % 15)) -ne 0 ] || echo "  $$found packages found";; \
+    Installing) [ "$$rest" = "$${rest#collected}" ] || echo "  all downloaded; installing them";; \
+  esac; \
+done
+endef
+
+.PHONY: install test demo bench torture lint docs docs-reference package clean
 
 install: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Assent needs Python 3.11 or newer: make install PYTHON=python3.11")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group dev -e .
+$(PRODUCT): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Assent needs Python 3.11 or newer: make demo PYTHON=python3.11")'
+	@echo "Installing Assent into $(VENV): about 125 MB, once, usually within a minute."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) -c constraints.txt -e . | $(progress)
+	@touch $@
+
+$(STAMP): $(PRODUCT)
+	@echo "Installing what the tests and linters need into $(VENV): about 450 MB more, once."
+	@$(PIP) --quiet --upgrade "pip>=25.1"
+	@$(PIP) -c constraints.txt --group dev -e . | $(progress)
 	@touch $@
 
 test: install lint
@@ -42,8 +65,11 @@ docs: install
 docs-reference: install
 	$(BIN)/python -m assent.reference docs/reference
 
-demo: install
-	$(BIN)/assent demo
+package: install
+	$(BIN)/python tests/support/package_check.py
+
+demo: $(PRODUCT)
+	@$(BIN)/assent demo
 
 clean:
 	rm -rf $(VENV)

@@ -17,7 +17,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from assent.cli import COMMANDS
+from assent.cli import cli
+from assent.reference.commands import all_commands
 from bench.load import cpu_seconds
 
 ASSENT = str(Path(sys.executable).with_name("assent"))
@@ -102,9 +103,9 @@ def main() -> None:
             "assent wrap": lambda folder: start_wrap(folder, environment),
             "assent serve": lambda folder: start_serve(folder, environment),
         }
-        for command in sorted(COMMANDS):
-            starts[f"assent {command} --help"] = lambda _, command=command: run_to_end(  # type: ignore[misc]
-                ASSENT, command, "--help", environment=environment
+        for words in [("assent",), *(path for path, _ in all_commands(cli, ("assent",)))]:
+            starts[f"{' '.join(words)} --help"] = lambda _, words=words: run_to_end(  # type: ignore[misc]
+                ASSENT, *words[1:], "--help", environment=environment
             )
         found: dict[str, list[Started]] = {title: [] for title in starts}
         for number in range(rounds + 1):
@@ -116,11 +117,17 @@ def main() -> None:
 
 
 def report(found: dict[str, list[Started]]) -> None:
-    reference = statistics.median(one.cpu for one in found["import mcp"])
-    print(f"{'':28} {'CPU ms':>7} {'/ import mcp':>13} {'MB':>5}")
+    reference = _cpu(found["import mcp"])
+    print(f"{'':32} {'CPU ms':>7} {'/ import mcp':>13} {'MB':>5}")
     for title, measured in found.items():
         cpu, memory = (statistics.median(values) for values in zip(*measured, strict=True))
-        print(f"{title:28} {cpu:7.0f} {cpu / reference:13.2f} {memory:5.0f}")
+        print(f"{title:32} {cpu:7.0f} {cpu / reference:13.2f} {memory:5.0f}")
+    slowest = max((title for title in found if title.endswith("--help")), key=lambda title: _cpu(found[title]))
+    print(f"GATE: slowest help {_cpu(found[slowest]):.0f} ms of 200 ({slowest})")
+
+
+def _cpu(measured: list[Started]) -> float:
+    return statistics.median(one.cpu for one in measured)
 
 
 if __name__ == "__main__":

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import itertools
 import json
 import os
 import re
 import shlex
 import signal
+import socket
+import struct
+import subprocess
 import sys
+import termios
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +105,7 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
         text = "\n".join(lines)
         commands = [line for line in lines if line.startswith("   ") and (" -c " in line or "curl" in line)]
         assert len(commands) == 10, "each of them is tried below"
+        assert text.count("Without Assent: ") == 5, "each step says what Assent spared"
         listing = printed(lines, "curl", "tools/list")
         assert len(await listed(listing)) == 9
         if not MISSING:
@@ -108,7 +114,8 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
             assert [tool["name"] for tool in seen["tools"]] == await listed(listing)
         code, said = await run(printed(lines, "pin --check"), tmp_path)
         assert (code, "changed track_parcel" in said) == (1, True)
-        assert "attack  track_parcel" in said and "What it says now is an attack" in text
+        assert "attack  track_parcel" in said and "!! this looks like an attack: it gives the model orders" in text
+        assert (await run(printed(lines, "pin --write"), tmp_path))[0] == 2, "without a terminal nothing is accepted"
         assert (await run([*printed(lines, "pin --write"), "--yes"], tmp_path))[0] == 0
         async with asyncio.timeout(20):
             while "track_parcel" not in await listed(listing):
@@ -119,9 +126,16 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
         links.append((await run(printed(lines, "console -c"), tmp_path))[1].strip())
         for link in links:
             assert "Deleted the files of" in await first_of_inbox(link), "the person is signed in and finds the call"
-        assert (await run(printed(lines, "approvals approve"), tmp_path))[0] == 0
+        approve, listing_of_calls = (
+            printed(lines, "approvals approve"),
+            ["assent", "approvals", "list", "--format", "json"],
+        )
+        (waiting,) = json.loads((await run([*listing_of_calls, *approve[-2:]], tmp_path))[1])
+        assert waiting["id"].startswith(approve[3])
+        assert (await run(approve, tmp_path))[0] == 2, "without a terminal nothing is approved"
+        assert (await run([*approve[:3], waiting["id"], "--yes", *approve[4:]], tmp_path))[0] == 0
         assert (await curl(printed(lines, "curl", "delete_files")))["structuredContent"] == {"deleted": 3}
-        assert "delete_files" in (await run(printed(lines, "audit tail"), tmp_path))[1]
+        assert "Deleted the files of drafts" in (await run(printed(lines, "audit tail"), tmp_path))[1]
         assert (await run(printed(lines, "audit anchor"), tmp_path))[0] == 0
         code, said = await run(printed(lines, "audit verify"), tmp_path)
         assert (code, "no problems found" in said, "not signed" in said) == (0, True, False)
@@ -129,14 +143,16 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
         assert await process.wait() == 0
     for said in ("Price: 480", "rehearse.dry_run_required", WAITS, "replayed: true", "book: 1."):
         assert said in text
-    assert "the tool is withheld until a person accepts" in text
+    assert "The tool is withheld until a person accepts the new text" in text
+    assert "\x1b[" not in text, "a pipe gets no colours"
     assert [path.name for path in tmp_path.iterdir()] == [".assent-demo"], "nothing outside its folder"
 
 
 async def test_the_entry_for_a_desktop_client_governs_an_office_under_the_same_contracts(tmp_path: Path) -> None:
     async with demo(tmp_path, "--once") as (_, lines):
         pass
-    entry = json.loads(next(line for line in lines if "mcpServers" in line))["mcpServers"]["demo"]
+    (file,) = [line.rpartition(" ")[2] for line in lines if "the entry for a desktop client" in line]
+    entry = json.loads((tmp_path / file).read_text())["mcpServers"]["demo"]
     assert Path(entry["command"]).is_absolute()
     elsewhere = StdioServerParameters(
         command=ASSENT[0], args=[*ASSENT[1:], *entry["args"]], env=newcomer(tmp_path), cwd="/"
@@ -194,3 +210,47 @@ async def test_a_folder_with_somebodys_own_files_is_left_alone(tmp_path: Path) -
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == dict.fromkeys(
         ("assent.yaml", "assent.db", "assent.lock"), "mine"
     )
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("plain", [False, True])
+async def test_a_terminal_gets_colours_unless_it_asks_for_none_and_lines_that_fit(
+    columns: int, plain: bool, tmp_path: Path
+) -> None:
+    environment = newcomer(tmp_path) | ({"NO_COLOR": "1"} if plain else {}) | {"TERM": "xterm"}
+    text = await asyncio.to_thread(at_terminal, columns, environment, tmp_path, "demo", "--port", "0", "--once")
+    story = text.partition("Your turn")[0]
+    assert ("\x1b[" in text) is not plain
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", story).splitlines()
+    assert [line for line in shown if len(line) > columns] == []
+    assert "Without Assent: " in story and "!! this looks like an attack" in story
+
+
+def at_terminal(columns: int, environment: dict[str, str], folder: Path, *words: str) -> str:
+    """What a command prints on a terminal of this width."""
+    ours, theirs = os.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environment = {name: value for name, value in environment.items() if name not in ("COLUMNS", "LINES")}
+    with subprocess.Popen([*ASSENT, *words], stdin=theirs, stdout=theirs, cwd=folder, env=environment) as process:
+        os.close(theirs)
+        said = b""
+        with suppress(OSError):  # The end of a terminal is an error of reading.
+            while part := os.read(ours, 65536):
+                said += part
+        os.close(ours)
+    assert process.returncode == 0
+    return said.decode().replace("\r\n", "\n")
+
+
+async def test_a_port_in_use_is_named_and_another_one_is_taken(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        process = await asyncio.create_subprocess_exec(
+            *ASSENT, "demo", "--port", port, "--once", cwd=tmp_path, env=newcomer(tmp_path),
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        told, said = await process.communicate()
+        process._transport.close()  # type: ignore[attr-defined]
+    other = re.search(rf"Port {port} is in use; the demo uses (\d+)\. Choose one with --port", said.decode())
+    assert process.returncode == 0 and other is not None
+    assert f"http://127.0.0.1:{other[1]}/console/signin?link=" in told.decode()

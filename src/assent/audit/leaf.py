@@ -10,33 +10,11 @@ from typing import Any
 
 import orjson
 
+from assent.audit.kinds import KINDS
 from assent.audit.leaf_values import BadEntry, commit
 from assent.audit.tiles import LEAF_LIMIT
 from assent.audit.verifier import LEAF
 
-KINDS = frozenset(
-    {
-        "intent",
-        "outcome",
-        "event",
-        "read",
-        "rehearsal",
-        "replay",
-        "pause",
-        "denial",
-        "failure",
-        "violation",
-        "approval",
-        "decision",
-        "settlement",
-        "definition",
-        "configuration",
-        "operator",
-        "authentication",
-        "key",
-        "redaction",
-    }
-)
 FACTS: Mapping[str, type] = {
     "claim": str,  # joins intent, outcome and settlement
     "approval": str,  # joins question, decision and intent

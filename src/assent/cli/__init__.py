@@ -40,6 +40,15 @@ COMMANDS = {
 }
 
 
+SECTIONS = {
+    "Begin": ("demo", "init", "add", "doctor"),
+    "Govern calls": ("serve", "wrap", "login", "keys", "pin"),
+    "Decide and look": ("console", "approvals", "claims", "audit", "decide"),
+    "Write contracts and rules": ("contract", "classify", "lint", "verify", "hosts", "policy", "rule"),
+    "Keep the store": ("store",),
+}
+
+
 class Commands(click.Group):
     """The commands by name, imported on demand."""
 
@@ -53,8 +62,17 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(sorted(COMMANDS.items()))
+        width = max(map(len, COMMANDS))
+        for title, names in _sections().items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), COMMANDS[name]) for name in names])
+
+
+def _sections() -> dict[str, list[str]]:
+    """The commands by what they are for; a command that no section names is among the others."""
+    named = [name for names in SECTIONS.values() for name in names]
+    others = sorted(COMMANDS.keys() - set(named))
+    return {title: list(names) for title, names in SECTIONS.items()} | ({"Others": others} if others else {})
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -62,7 +80,13 @@ class Commands(click.Group):
 def cli() -> None:
     """Tool contracts for the Model Context Protocol: declared once, enforced on every call.
 
-    Example: assent serve -c assent.yaml --port 8420
+    \b
+    Examples:
+      assent demo                           see it work, with its own server
+      assent init --client cursor --write   govern the servers of your client
+      assent wrap -- npx -y some-server     govern one server
+      assent serve -c assent.yaml           govern many servers, for a team
+      assent lint https://example.com/mcp   check what a server says of its tools
     """
 
 

@@ -11,14 +11,10 @@ import click
 
 from assent.cli.shared.options import config_option
 from assent.cli.shared.servers import list_tools
-from assent.cli.shared.targets import TargetCommand
-from assent.cli.shared.upstream_entries import add_upstreams
-from assent.config.load import find_file, user_file
-from assent.config.model import UpstreamSettings
+from assent.cli.shared.target_options import TargetCommand
 from assent.contract.tiers import Tier
 from assent.core.render import counted
 from assent.errors import Fault, SettingsError
-from assent.infer import classify
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
@@ -47,6 +43,8 @@ def add(
       assent add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
       assent add linear https://mcp.example.com/mcp
     """
+    from assent.cli.shared.upstream_entries import add_upstreams
+
     if not _NAME.fullmatch(name):
         raise click.UsageError("NAME has 1 to 40 letters, digits, `_` or `-`.")
     entry = _entry(ctx.meta.get("assent.command"), url, headers, variables)
@@ -81,6 +79,7 @@ def _pairs(texts: tuple[str, ...], separator: str) -> list[tuple[str, str]]:
 
 def _connect(name: str, entry: dict[str, Any]) -> list[dict[str, Any]] | None:
     """List the server's tools. A server that answers 401 gets `auth: oauth`, an older one `transport: sse`."""
+    from assent.config.model import UpstreamSettings
     from assent.probe.list_tools import NotListedError
 
     try:
@@ -96,6 +95,8 @@ def _connect(name: str, entry: dict[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _place(config: Path | None) -> Path:
+    from assent.config.load import find_file, user_file
+
     try:
         return find_file(config)
     except SettingsError:
@@ -103,6 +104,8 @@ def _place(config: Path | None) -> Path:
 
 
 def _summary(tools: list[dict[str, Any]]) -> str:
+    from assent.infer import classify
+
     tiers = Counter(classify(tool).tier for tool in tools)
     parts = [f"{tiers[tier]} {tier}" for tier in Tier if tiers[tier]]
     return f"It has {counted(len(tools), 'tool')}: {', '.join(parts)}." if parts else "It has no tools."

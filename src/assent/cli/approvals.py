@@ -7,18 +7,18 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from assent.cli.shared.options import config_option, operator, to_be_asked
 from assent.cli.shared.output import print_table
-from assent.cli.shared.store_access import with_ports
-from assent.core.approval import Approval, ApprovalState, Verdict
 from assent.core.render import visible
-from assent.pipeline.approve import approve as decide
-from assent.pipeline.approve import find
-from assent.ports import Ports
+
+if TYPE_CHECKING:
+    from assent.core.approval import Approval, Verdict
+    from assent.ports import Ports
+
 
 POLL = 0.5
 _WORDS: dict[Verdict, str] = {"approve": "approve", "decline": "deny", "reopen": "reopen"}
@@ -44,6 +44,8 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
     Example: assent approvals list --all --format json
     """
+    from assent.cli.shared.store_access import with_ports
+
     now = time.time()
 
     async def found(ports: Ports) -> list[Approval]:
@@ -66,6 +68,8 @@ def show(approval_id: str, config: Path | None) -> None:
 
     Example: assent approvals show 01J9
     """
+    from assent.cli.shared.store_access import with_ports
+    from assent.pipeline.approve import find
 
     async def found(ports: Ports) -> Approval:
         return await find(operator(), await _whole_id(approval_id, ports), ports)
@@ -119,6 +123,8 @@ def watch(once: bool, config: Path | None) -> None:
 
     Example: assent approvals watch -c assent.yaml
     """
+    from assent.cli.shared.store_access import with_ports
+
     seen: set[str] = set()
 
     async def watching(ports: Ports) -> None:
@@ -140,6 +146,8 @@ def watch(once: bool, config: Path | None) -> None:
 
 
 async def _ask(approval: Approval, ports: Ports) -> None:
+    from assent.pipeline.approve import approve as decide
+
     if not sys.stdin.isatty():
         return
     answer = await asyncio.to_thread(
@@ -151,6 +159,11 @@ async def _ask(approval: Approval, ports: Ports) -> None:
 
 
 def _decide(approval_id: str, verdict: Verdict, asking: bool, config: Path | None, *, whole: bool = False) -> None:
+    from assent.cli.shared.store_access import with_ports
+    from assent.core.approval import ApprovalState
+    from assent.pipeline.approve import approve as decide
+    from assent.pipeline.approve import find
+
     async def deciding(ports: Ports) -> Approval:
         approval = await find(operator(), await _whole_id(approval_id, ports, given=whole), ports)
         if asking:

@@ -6,24 +6,18 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from assent.audit.checkpoints import Checkpoint
-from assent.audit.leaf_values import unpack
-from assent.audit.log_reader import StoredEntries
-from assent.audit.notes import BadKey, PublicKey
-from assent.audit.signer import AuditLogSigner
-from assent.audit.verifier import LogReport, open_bundle, verify_proof
-from assent.audit.verifier import verify as verify_bundle
-from assent.cli.audit_read import export_, show, tail
-from assent.cli.shared.log_access import progress_bar, with_ledger
+from assent.cli.shared.log_access import progress_bar, selecting, with_ledger
 from assent.cli.shared.options import config_option, operator, to_be_asked
-from assent.core.audit import Entry, principal_values
 from assent.core.render import visible
 
 if TYPE_CHECKING:
+    from assent.audit.checkpoints import Checkpoint
+    from assent.audit.signer import AuditLogSigner
+    from assent.audit.verifier import LogReport
     from assent.config.model import Settings
 
 
@@ -35,9 +29,66 @@ def audit() -> None:
     """
 
 
-audit.add_command(tail)
-audit.add_command(show)
-audit.add_command(export_)
+@audit.command()
+@click.option("-n", "--lines", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many entries.")
+@click.option("--follow", is_flag=True, help="Keep printing new entries. Ctrl-C stops.")
+@click.option("--feed", "as_feed", is_flag=True, help="Print one sentence per finished call.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@selecting
+@config_option
+def tail(
+    lines: int,
+    follow: bool,
+    as_feed: bool,
+    form: str,
+    config: Path | None,
+    **wanted: Any,
+) -> None:
+    """Print the newest entries of the log, oldest first.
+
+    Example: assent audit tail --follow --tool 'orders_*'
+    """
+    from assent.cli import audit_read
+
+    audit_read.tail(lines, follow, as_feed, form, config, **wanted)
+
+
+@audit.command(short_help="Print one entry.")
+@click.argument("index", type=click.IntRange(0))
+@config_option
+def show(index: int, config: Path | None) -> None:
+    """Print one entry. Exit code 1: its values differ from the recorded ones.
+
+    Example: assent audit show 42
+    """
+    from assent.cli import audit_read
+
+    audit_read.show(index, config)
+
+
+@audit.command("export", short_help="Export entries, or a bundle for an auditor.")
+@click.option("--format", "form", type=click.Choice(["jsonl", "ocsf", "bundle"]), default="jsonl", show_default=True)
+@click.option("--after", "cursor", metavar="CURSOR", help="Continue where an earlier export stopped.")
+@click.option("--output", type=click.Path(path_type=Path), help="Where to write the bundle: a new directory or .zip.")
+@click.option("--without-values", is_flag=True, help="A bundle without names and arguments.")
+@selecting
+@config_option
+def export_(
+    form: str,
+    cursor: str | None,
+    output: Path | None,
+    without_values: bool,
+    config: Path | None,
+    **wanted: Any,
+) -> None:
+    """Write entries as JSON lines or OCSF events to standard output, and the cursor for the next export to standard
+    error; or write a bundle with everything an auditor needs.
+
+    Example: assent audit export --format bundle --output bundle.zip
+    """
+    from assent.cli import audit_read
+
+    audit_read.export_(form, cursor, output, without_values, config, **wanted)
 
 
 @audit.command(short_help="Check that nothing in the log was altered.")
@@ -58,6 +109,9 @@ def verify(bundle: Path | None, kept: tuple[Path, ...], keys: tuple[str, ...], f
 
     Example: assent audit verify bundle.zip --key audit-keys.txt
     """
+    from assent.audit.verifier import open_bundle
+    from assent.audit.verifier import verify as verify_bundle
+
     held = [(path.name, path.read_bytes()) for one in kept for path in _files(one)]
     trusted = [key for given in keys for key in _keys(given)]
 
@@ -87,6 +141,8 @@ async def _own_keys(log_signer: AuditLogSigner, settings: Settings) -> list[str]
 
 
 def _verify_proof_file(path: Path, trusted: Sequence[str]) -> LogReport:
+    from assent.audit.verifier import verify_proof
+
     try:
         return verify_proof(path.read_bytes(), path.with_suffix(".leaf").read_bytes(), trusted)
     except OSError as error:
@@ -99,6 +155,8 @@ def _files(path: Path) -> list[Path]:
 
 def _keys(given: str) -> list[str]:
     """The keys of a file, or the given key itself."""
+    from assent.audit.notes import BadKey, PublicKey
+
     path = Path(given)
     try:
         found = path.read_text("utf-8").split() if path.is_file() else [given]
@@ -190,6 +248,10 @@ def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config:
 
     Example: assent audit redact 42 arguments --because "erasure request 17"
     """
+    from assent.audit.leaf_values import unpack
+    from assent.audit.log_reader import StoredEntries
+    from assent.core.audit import Entry, principal_values
+
     named = sorted(set(fields))
     if to_be_asked(yes):
         click.confirm(f"Erase {', '.join(named)} of entry {index}? This cannot be undone.", abort=True, err=True)
@@ -218,6 +280,8 @@ def rotate(because: str, yes: bool, config: Path | None) -> None:
 
     Example: assent audit rotate --because "yearly rotation"
     """
+    from assent.core.audit import principal_values
+
     if to_be_asked(yes):
         click.confirm("Sign with a new key from now on?", abort=True, err=True)
 

@@ -23,8 +23,7 @@ from assent.audit.leaf_values import unpack
 from assent.audit.log_reader import CHUNK, StoredEntries
 from assent.audit.ocsf import shape_for
 from assent.audit.signer import AuditLogSigner
-from assent.cli.shared.log_access import progress_bar, selecting, selection, with_ledger
-from assent.cli.shared.options import config_option
+from assent.cli.shared.log_access import progress_bar, selection, with_ledger
 from assent.contract.files import contract_paths, load_written
 from assent.core.render import visible
 from assent.ports import RawLogRow
@@ -38,13 +37,6 @@ PIECE = 1000
 Show = Callable[[RawLogRow], str | None]
 
 
-@click.command()
-@click.option("-n", "--lines", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many entries.")
-@click.option("--follow", is_flag=True, help="Keep printing new entries. Ctrl-C stops.")
-@click.option("--feed", "as_feed", is_flag=True, help="Print one sentence per finished call.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@selecting
-@config_option
 def tail(
     lines: int,
     follow: bool,
@@ -53,10 +45,6 @@ def tail(
     config: Path | None,
     **wanted: Any,
 ) -> None:
-    """Print the newest entries of the log, oldest first.
-
-    Example: assent audit tail --follow --tool 'orders_*'
-    """
     chosen = selection(**wanted)
 
     async def tailing(log_signer: AuditLogSigner, settings: Settings) -> None:
@@ -156,15 +144,7 @@ def _templates(settings: Settings) -> dict[str, FeedTemplate]:
     return found
 
 
-@click.command(short_help="Print one entry.")
-@click.argument("index", type=click.IntRange(0))
-@config_option
 def show(index: int, config: Path | None) -> None:
-    """Print one entry. Exit code 1: its values differ from the recorded ones.
-
-    Example: assent audit show 42
-    """
-
     async def looking(log_signer: AuditLogSigner, settings: Settings) -> RawLogRow | None:
         found = await log_signer.store.sealed(after=index - 1, limit=1)
         return found[0] if found and found[0].index == index else None
@@ -180,13 +160,6 @@ def show(index: int, config: Path | None) -> None:
         raise click.exceptions.Exit(1)
 
 
-@click.command("export", short_help="Export entries, or a bundle for an auditor.")
-@click.option("--format", "form", type=click.Choice(["jsonl", "ocsf", "bundle"]), default="jsonl", show_default=True)
-@click.option("--after", "cursor", metavar="CURSOR", help="Continue where an earlier export stopped.")
-@click.option("--output", type=click.Path(path_type=Path), help="Where to write the bundle: a new directory or .zip.")
-@click.option("--without-values", is_flag=True, help="A bundle without names and arguments.")
-@selecting
-@config_option
 def export_(
     form: str,
     cursor: str | None,
@@ -195,11 +168,6 @@ def export_(
     config: Path | None,
     **wanted: Any,
 ) -> None:
-    """Write entries as JSON lines or OCSF events to standard output, and the cursor for the next export to standard
-    error; or write a bundle with everything an auditor needs.
-
-    Example: assent audit export --format bundle --output bundle.zip
-    """
     if form == "bundle":
         if output is None:
             raise click.UsageError("A bundle needs --output: a new directory or a .zip file.")

@@ -7,21 +7,21 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from assent.cli.shared.options import config_option, operator, to_be_asked
 from assent.cli.shared.output import print_table
-from assent.cli.shared.ports import deciding_ports, operator_ports
-from assent.cli.shared.store_access import with_ports
-from assent.core.claims import ClaimRecord, State
 from assent.core.render import visible
-from assent.pipeline.settle import Finding, settle
-from assent.ports import Ports
+
+if TYPE_CHECKING:
+    from assent.core.claims import ClaimRecord
+    from assent.pipeline.settle import Finding
+    from assent.ports import Ports
+
 
 MOST = 1000
-_UNSETTLED = (State.IN_DOUBT, State.STARTED, State.SUSPENDED)
 
 
 @click.group()
@@ -41,10 +41,15 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
     Example: assent claims list --all
     """
+    from assent.cli.shared.store_access import with_ports
+    from assent.core.claims import State
+
     now = time.time()
 
+    unsettled = (State.IN_DOUBT, State.STARTED, State.SUSPENDED)
+
     async def found(ports: Ports) -> tuple[list[ClaimRecord], Callable[[str], str]]:
-        return await ports.store.claims(states=() if everything else _UNSETTLED, limit=MOST), ports.keyed_hash
+        return await ports.store.claims(states=() if everything else unsettled, limit=MOST), ports.keyed_hash
 
     records, keyed_hash = with_ports(config, found)
     listed = [one for one in records if everything or one.state_at(now) is State.IN_DOUBT]
@@ -77,6 +82,10 @@ def settle_(
 
     Example: assent claims settle 3fa1 --as done --result result.json
     """
+    from assent.cli.shared.ports import deciding_ports, operator_ports
+    from assent.cli.shared.store_access import with_ports
+    from assent.pipeline.settle import settle
+
     given = _read_result(result, finding) if result else None
     asking = to_be_asked(yes)
 

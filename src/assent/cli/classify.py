@@ -11,12 +11,9 @@ from typing import BinaryIO, cast
 
 import click
 
-from assent.cli.classify_parallel import classify_shares, count_cores, read_shares
-from assent.cli.shared.targets import TargetCommand, chosen, names_nothing
+from assent.cli.shared.target_options import TargetCommand
 from assent.core.render import visible
 from assent.errors import Fault, FaultsError, SettingsError
-from assent.infer import classify_lines, is_document
-from assent.lint.sources import kind_of
 
 
 @click.command(cls=TargetCommand)
@@ -35,6 +32,8 @@ def classify(ctx: click.Context, target: str | None, trust_annotations: bool, he
 
     Example: assent classify https://example.com/mcp
     """
+    from assent.cli.shared.targets import names_nothing
+
     if target is None and names_nothing(ctx, target):
         target = "-"
     try:
@@ -49,6 +48,9 @@ def _answers(
     ctx: click.Context, target: str | None, trust_annotations: bool, headers: tuple[str, ...]
 ) -> Iterator[list[str]]:
     """The answers for a stream of definitions as they arrive; for any other target all at once."""
+    from assent.cli.shared.targets import chosen
+    from assent.infer import classify_lines
+
     if target is not None and _is_stream(target):
         with click.open_file(target, "rb") as file:
             yield from _classify_stream(cast("BinaryIO", file), trust_annotations)
@@ -69,6 +71,8 @@ def _answers(
 
 def _is_stream(target: str) -> bool:
     """Whether the target is read line by line: standard input, a pipe, or a file of definitions."""
+    from assent.lint.sources import kind_of
+
     path = Path(target)
     if target == "-" or (path.exists() and not path.is_file()):
         return True
@@ -82,6 +86,9 @@ def _is_stream(target: str) -> bool:
 
 def _classify_stream(file: BinaryIO, trust_annotations: bool) -> Iterator[list[str]]:
     """The answers as soon as they are ready, because a sender may wait for each."""
+    from assent.cli.classify_parallel import classify_shares, count_cores, read_shares
+    from assent.infer import classify_lines, is_document
+
     shares = read_shares(file)
     first = next((share for share in shares if share), [])
     shares = chain([first], shares)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
 
 from assent.cli.shared.options import config_option, console_person
-from assent.cli.shared.store_access import with_ports
-from assent.config.load import find_settings
-from assent.console.start import kept_address, sign_in_url
 from assent.errors import Fault, SettingsError
-from assent.ports import Ports
+
+if TYPE_CHECKING:
+    from assent.ports import Ports
 
 
 @click.command()
@@ -24,6 +24,10 @@ def console(config: Path | None) -> None:
 
     Example: assent console -c assent.yaml
     """
+    from assent.cli.shared.store_access import with_ports
+    from assent.config.load import find_settings
+    from assent.console.start import kept_address, sign_in_url
+
     settings = find_settings(config)
 
     async def link(ports: Ports) -> str:

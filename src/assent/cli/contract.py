@@ -6,23 +6,19 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from assent.cli.contract_docs import docs
 from assent.cli.contract_init import init
-from assent.cli.shared.openapi import api_contracts, api_of
 from assent.cli.shared.options import config_option
-from assent.cli.shared.targets import check_name
-from assent.config.load import find_settings
-from assent.contract.files import contract_paths, load_written
-from assent.contract.model import Contract
-from assent.contract.schema import contract_schema
-from assent.contract.show import show as show_contract
 from assent.core.render import counted, visible
 from assent.errors import ContractError, Fault
-from assent.upstreams.openapi.api import ApiDescription
+
+if TYPE_CHECKING:
+    from assent.contract.model import Contract
+    from assent.upstreams.openapi.api import ApiDescription
 
 
 @click.group()
@@ -41,6 +37,8 @@ def schema() -> None:
 
     Example: assent contract schema > contract.schema.json
     """
+    from assent.contract.schema import contract_schema
+
     click.echo(json.dumps(contract_schema(), indent=2, ensure_ascii=False))
 
 
@@ -55,6 +53,11 @@ def show(target: str | None, names: tuple[str, ...], excluded: bool, form: str, 
 
     Example: assent contract show contracts.yaml --tool place_order
     """
+    from assent.cli.shared.openapi import api_contracts, api_of
+    from assent.cli.shared.targets import check_name
+    from assent.contract.files import contract_paths, load_written
+    from assent.contract.show import show as show_contract
+
     check_name(target or "")
     api = api_of(Path(target)) if target else None
     if excluded:
@@ -85,6 +88,8 @@ def _file_of(chosen: Sequence[tuple[str, Contract]]) -> dict[str, Any]:
 
 
 def _patterns(target: str | None, config: Path | None) -> list[str]:
+    from assent.config.load import find_settings
+
     return [target] if target else list(find_settings(config).contracts)
 
 

@@ -7,11 +7,9 @@ from pathlib import Path
 import click
 
 from assent.cli.shared.options import config_option
-from assent.cli.shared.targets import TargetCommand, chosen, names_nothing, target_options
-from assent.config.load import find_file
+from assent.cli.shared.target_options import TargetCommand, target_options
 from assent.errors import Fault, SettingsError
 from assent.files import write_whole
-from assent.lint.markdown_table import drift, placed, table
 
 _File = click.Path(path_type=Path, dir_okay=False)
 
@@ -39,6 +37,10 @@ def docs(
 
     Example: assent contract docs contracts.yaml --write README.md
     """
+    from assent.cli.shared.targets import chosen, names_nothing
+    from assent.config.load import find_file
+    from assent.lint.markdown_table import drift, placed, table
+
     if check is not None and write is not None:
         raise click.UsageError("--check and --write exclude each other.", ctx)
     if names_nothing(ctx, target):

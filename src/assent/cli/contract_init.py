@@ -12,25 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assent.cli.shared.openapi import api_of
 from assent.cli.shared.options import config_option
 from assent.cli.shared.servers import list_tools, read_description, settings_naming
-from assent.cli.shared.store_access import with_ports
-from assent.cli.shared.targets import Chosen, TargetCommand, chosen, target_options
-from assent.contract.model import TOOL_NAME
+from assent.cli.shared.target_options import TargetCommand, target_options
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
-from assent.contract.wire import read_claims
-from assent.contract.yaml_document import write_yaml
 from assent.core.render import counted, visible
 from assent.errors import Fault, SettingsError
-from assent.infer import Inference, classify
-from assent.ports import LogEntry, Ports
-from assent.upstreams.compiled_tools import CONFIDENT, judge
-from assent.upstreams.known import known_fields
-from assent.upstreams.openapi.api import ApiTool
 
 if TYPE_CHECKING:
+    from assent.cli.shared.targets import Chosen
     from assent.config.model import UpstreamSettings
+    from assent.infer import Inference
+    from assent.ports import LogEntry, Ports
+    from assent.upstreams.openapi.api import ApiTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +57,9 @@ def init(
 
     Example: assent contract init https://example.com/mcp > contracts.yaml
     """
+    from assent.cli.shared.store_access import with_ports
+    from assent.cli.shared.targets import chosen
+
     settings = settings_naming(target, config) if target is not None else None
     if config is not None and not from_log and settings is None:
         message = "-c names the configuration of a log or an upstream: use it with --from-log or an upstream's name."
@@ -84,6 +81,8 @@ def init(
 
 def _drafts(what: Chosen) -> list[Draft]:
     """The drafts of a target, from the server or the OpenAPI document."""
+    from assent.cli.shared.openapi import api_of
+
     api = api_of(Path(what.target)) if what.target is not None else None
     if api is not None:
         return [draft_operation(tool) for tool in api.tools.values()]
@@ -104,12 +103,18 @@ def _drafts_of(name: str, upstream: UpstreamSettings) -> list[Draft]:
 
 
 def _draft_all(definitions: Sequence[Mapping[str, Any]], server: str) -> list[Draft]:
+    from assent.upstreams.known import known_fields
+
     known = known_fields(server, definitions)
     return [draft(one, known.get(str(one.get("name")))) for one in definitions]
 
 
 def draft(definition: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Draft:
     """Drafts the contract that a tool would get now. `known` is the contract that Assent ships for it, if any."""
+    from assent.contract.wire import read_claims
+    from assent.infer import classify
+    from assent.upstreams.compiled_tools import CONFIDENT, judge
+
     if known is not None:
         return Draft(str(definition.get("name")), known, ("this is the contract that Assent ships for it",), False)
     inference, claims = classify(definition), read_claims(definition)
@@ -133,6 +138,9 @@ def draft(definition: Mapping[str, Any], known: Mapping[str, Any] | None = None)
 
 def draft_operation(tool: ApiTool) -> Draft:
     """Drafts the contract of an OpenAPI operation; only values that its author did not set can be doubtful."""
+    from assent.infer import classify
+    from assent.upstreams.compiled_tools import CONFIDENT
+
     operation, inference = tool.operation, classify(tool.definition)
     place = f"{operation.method.upper()} {operation.path}"
     fields = {name: tool.fields[name] for name in ("side_effect", "overwrites", "risk") if name in tool.fields}
@@ -150,6 +158,8 @@ def _guess(inference: Inference) -> str:
 
 def contract_file(drafts: Iterable[Draft], seen: Mapping[str, str], upstream: str = "") -> str:
     """The contract file: doubtful tools first, each tool under its reasons."""
+    from assent.contract.yaml_document import write_yaml
+
     head = ["# Written by `assent contract init`. Review it, correct it, and list it under `contracts:`."]
     head += [f"upstream: {json.dumps(upstream)}"] if upstream else []
     lines = [*head, "tools:"]
@@ -171,6 +181,8 @@ def contract_file(drafts: Iterable[Draft], seen: Mapping[str, str], upstream: st
 
 def left_out(drafts: Iterable[Draft]) -> dict[str, str]:
     """The names that a contract file cannot hold, each with the reason; one would make the whole file invalid."""
+    from assent.contract.model import TOOL_NAME
+
     number = Counter(one.name for one in drafts)
     wrong = {name: "this is not a valid contract name" for name in number if not re.fullmatch(TOOL_NAME, name)}
     twice = {name: "it is listed twice" for name in number if number[name] > 1}

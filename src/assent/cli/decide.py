@@ -12,18 +12,16 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from assent.cli.shared.options import config_option
-from assent.cli.shared.ports import deciding_ports
-from assent.config.load import find_settings
-from assent.core.call import Request
-from assent.core.catalogue import Catalogue
 from assent.core.identity_claims import further_claims
 from assent.core.principal import KINDS, Principal
 from assent.core.render import visible
 from assent.errors import Fault, SettingsError
-from assent.pipeline.explain import Explanation, explain
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
+    from assent.core.call import Request
+    from assent.core.catalogue import Catalogue
+    from assent.pipeline.explain import Explanation
 
 _KEYS = {"tool", "arguments", "principal", "key", "can_ask"}
 _PRINCIPAL_KEYS = {
@@ -62,6 +60,8 @@ def decide(
 
     Example: echo '{"tool": "place_order", "arguments": {}}' | assent decide --as ci
     """
+    from assent.config.load import find_settings
+
     if cases is not None:
         ctx.exit(_run_cases(cases))
     settings = find_settings(config)
@@ -72,6 +72,9 @@ def decide(
 
 
 async def _explain(request: Request, settings: Settings) -> Explanation:
+    from assent.cli.shared.ports import deciding_ports
+    from assent.pipeline.explain import explain
+
     ports = await deciding_ports(settings)
     try:
         if settings.upstreams and (_depends_on_upstreams(settings) or _needs_upstream(ports.catalogue(), request.tool)):
@@ -119,6 +122,8 @@ def _run_cases(cases: Path) -> int:
 
 def read_request(file: IO[str], settings: Settings, caller: str | None) -> Request:
     """The request in a file, with its caller."""
+    from assent.core.call import Request
+
     if file is sys.stdin and sys.stdin.isatty():
         click.echo('Type one JSON object such as {"tool": "place_order", "arguments": {}}, then Ctrl-D.', err=True)
     try:

@@ -28,7 +28,8 @@ from assent.errors import Fault, SettingsError
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.reload import signature, watched_files
 from assent.gateway.status_pages import StatusPages
-from assent.testing.demo.steps import next_steps
+from assent.testing.demo.narration import Narration
+from assent.testing.demo.steps import DESKTOP, desktop_entry, print_next_steps
 from assent.testing.demo.story import Story
 from assent.testing.demo.upstream import Office
 from assent.web.asgi import App
@@ -37,7 +38,7 @@ from assent.web.server import bind, make_server
 UPSTREAM = "office"
 KEYS = "keys"
 MARK = "# Written by `assent demo`"
-_OURS = ("assent.db", "assent.db-wal", "assent.db-shm", LOCK, "book.jsonl")
+_OURS = ("assent.db", "assent.db-wal", "assent.db-shm", LOCK, "book.jsonl", DESKTOP)
 
 
 async def run(folder: Path, port: int, once: bool, opens: bool) -> None:
@@ -52,7 +53,7 @@ async def run(folder: Path, port: int, once: bool, opens: bool) -> None:
     ended = (await asyncio.gather(playing, stopped, return_exceptions=True))[0]
     if isinstance(ended, Exception):
         raise ended
-    click.echo("Stopped.", err=True)
+    click.echo(f"Stopped. Its files are in {folder}/; delete the folder when you are done.", err=True)
 
 
 async def _play(folder: Path, port: int, once: bool, opens: bool, stop: asyncio.Event) -> None:
@@ -79,16 +80,18 @@ async def _play(folder: Path, port: int, once: bool, opens: bool, stop: asyncio.
                 signature(watched_files(file, gateway_app.settings)),
             )
         )
-        click.echo(f"A demo office runs at {upstream}; the gateway in front of it at {url}. Its files: {folder}/")
-        story = Story(url, office, lambda: gateway_app.reload(UPSTREAM), click.echo)
+        told = Narration()
+        told.say(
+            f"An office with its own MCP server, and an agent that works for it. Between them: Assent, at {url}.", ""
+        )
+        story = Story(url, office, lambda: gateway_app.reload(UPSTREAM), told)
         await story.tell()
-        click.echo(next_steps(assent_command(), url, folder, story.pending))
         link = await sign_in_url(gateway_app.store, url.removesuffix("/mcp"), console_person())
-        click.echo(f"\nThe console: the call of step 1 waits in your inbox. This link signs you in once:\n   {link}")
+        print_next_steps(told, assent_command(), url, folder, story.pending, link)
         if opens and not await asyncio.to_thread(webbrowser.open, link):
             click.echo("No browser could be started; open the link yourself.", err=True)
         if not once:
-            click.echo("\nServing until Ctrl-C.")
+            click.echo(f"\nServing until Ctrl-C. The files of the demo are in {folder}/.")
             await stop.wait()
 
 
@@ -122,8 +125,9 @@ def _listener(port: int) -> socket.socket:
     try:
         return bind("127.0.0.1", port)
     except OSError:
-        click.echo(f"Port {port} is in use; the demo uses another one.", err=True)
-        return bind("127.0.0.1", 0)
+        free = bind("127.0.0.1", 0)
+        click.echo(f"Port {port} is in use; the demo uses {free.getsockname()[1]}. Choose one with --port.", err=True)
+        return free
 
 
 async def _serve(stack: AsyncExitStack, app: App, listener: socket.socket) -> str:
@@ -155,6 +159,7 @@ def _write(folder: Path, upstream: str, gateway: str) -> Path:
         text = f"{MARK}, afresh each time.\n{write_yaml(settings)}"
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "contracts.yaml").write_text(contracts, encoding="utf-8")
+    (folder / DESKTOP).write_text(desktop_entry(assent_command(), folder), encoding="utf-8")
     return folder / "assent.yaml"
 
 

@@ -12,18 +12,19 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from assent.cli.client_files.clients import CLIENTS
 from assent.cli.client_files.servers import entries_in, open_file
-from assent.cli.init import assent_command
 from assent.cli.shared.options import config_option
-from assent.config.load import find_file, find_settings, user_file
-from assent.config.model import Settings, UpstreamSettings
 from assent.core.render import counted
 from assent.errors import AssentError, FaultsError
+
+if TYPE_CHECKING:
+    from assent.config.model import Settings, UpstreamSettings
+
 
 _MARKS = {"ok": "ok     ", "warn": "warning", "fail": "problem"}
 
@@ -79,6 +80,8 @@ def checks(config: Path | None, offline: bool) -> Iterator[Check]:
 
 
 def _command() -> Check:
+    from assent.cli.init import assent_command
+
     path = assent_command()
     if not Path(path).is_absolute():
         return Check("fail", "the command `assent` is not on the PATH", "install it with `pipx install assent`")
@@ -87,6 +90,8 @@ def _command() -> Check:
 
 
 def _configuration(config: Path | None) -> Iterator[Check | Settings]:
+    from assent.config.load import find_file, find_settings, user_file
+
     try:
         path = find_file(config)
     except AssentError:

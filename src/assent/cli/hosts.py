@@ -5,18 +5,14 @@ from __future__ import annotations
 import click
 from click.core import ParameterSource
 
-from assent.cli.shared.targets import TargetCommand, chosen, target_options
+from assent.cli.shared.target_options import TargetCommand, target_options
 from assent.core.render import visible
 from assent.errors import Fault, SettingsError
-from assent.hosts import matrix, submission
-from assent.hosts.pages import FORMATS
-from assent.hosts.submission import is_unseen
-from assent.lint.json_text import written
 
 
 @click.command(cls=TargetCommand)
 @target_options
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)
+@click.option("--format", "form", type=click.Choice(["text", "json", "html"]), default="text", show_default=True)
 @click.option(
     "--submission",
     "directory",
@@ -39,6 +35,12 @@ def hosts(
 
     Example: assent hosts contracts.yaml
     """
+    from assent.cli.shared.targets import chosen
+    from assent.hosts import matrix, submission
+    from assent.hosts.pages import FORMATS
+    from assent.hosts.submission import is_unseen
+    from assent.lint.json_text import written
+
     if directory and form != "json" and ctx.get_parameter_source("form") is ParameterSource.COMMANDLINE:
         raise click.UsageError("A submission is JSON: leave out --format, or use json.", ctx)
     given = chosen(ctx, target, directory or profile, contracts, headers).read().target

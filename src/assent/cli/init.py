@@ -21,8 +21,6 @@ from assent.cli.client_files.servers import (
     unwrap_servers,
     wrap_servers,
 )
-from assent.cli.shared.upstream_entries import add_upstreams
-from assent.config.load import user_file
 from assent.errors import Fault, SettingsError
 
 GATEWAY = "http://127.0.0.1:8420/mcp"
@@ -47,6 +45,9 @@ def init(client: str, write: bool, undo: bool, config: Path | None) -> None:
       assent init --client cursor --write      changes it
       assent init --client cursor --undo       restores it
     """
+    from assent.cli.shared.upstream_entries import add_upstreams
+    from assent.config.load import user_file
+
     if write and undo:
         raise click.UsageError("Use either --write or --undo.")
     path = _client_file(client)

@@ -7,26 +7,27 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assent.cli.shared.options import config_option, operator
 from assent.cli.shared.output import print_table
-from assent.cli.shared.store_access import with_ports
-from assent.config.load import find_settings
-from assent.contract.durations import parse_duration
-from assent.core.keys import KeyRecord
 from assent.core.principal import KINDS, ROLES, Kind, Mode, Principal, Role
 from assent.core.render import visible
 from assent.errors import Fault, SettingsError
-from assent.gateway.auth.api_keys import make_key, record_key
-from assent.pipeline.keys import key_entry, key_json, word_fault
-from assent.ports import Ports
+
+if TYPE_CHECKING:
+    from assent.core.keys import KeyRecord
+    from assent.ports import Ports
 
 
 @click.group()
 def keys() -> None:
-    """Make, list and revoke the keys by which callers are known."""
+    """Make, list and revoke the keys by which callers are known.
+
+    Example: assent keys create ci --kind agent --scope 'orders:*'
+    """
 
 
 @keys.command()
@@ -58,7 +59,14 @@ def create(
     form: str,
     config: Path | None,
 ) -> None:
-    """Make a key for NAME. It is shown this once: only its digest is kept."""
+    """Make a key for NAME. It is shown this once: only its digest is kept.
+
+    Example: assent keys create ci --kind agent --scope 'orders:*' --expires 90d
+    """
+    from assent.cli.shared.store_access import with_ports
+    from assent.gateway.auth.api_keys import make_key, record_key
+    from assent.pipeline.keys import key_entry, key_json
+
     for what, words in {"NAME": [name], "--tenant": [tenant], "--scope": scopes}.items():
         for word in words:
             _check_word(what, word)
@@ -84,7 +92,12 @@ def create(
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
 def list_(everything: bool, form: str, config: Path | None) -> None:
-    """List the keys in the store. Those in the configuration file are not among them."""
+    """List the keys in the store. Those in the configuration file are not among them.
+
+    Example: assent keys list --all
+    """
+    from assent.cli.shared.store_access import with_ports
+    from assent.pipeline.keys import key_json
 
     async def found(ports: Ports) -> list[KeyRecord]:
         return [one for one in await ports.store.keys(limit=100_000) if everything or one.is_good(time.time())]
@@ -102,7 +115,12 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 @click.argument("start", metavar="KEY")
 @config_option
 def revoke(start: str, config: Path | None) -> None:
-    """Revoke the key that begins with KEY, or the only one of that name. It cannot be taken back."""
+    """Revoke the key that begins with KEY, or the only one of that name. It cannot be taken back.
+
+    Example: assent keys revoke ci
+    """
+    from assent.cli.shared.store_access import with_ports
+    from assent.pipeline.keys import key_entry
 
     async def revoking(ports: Ports) -> KeyRecord | None:
         record = await _chosen(start, ports)
@@ -130,6 +148,8 @@ async def _chosen(start: str, ports: Ports) -> KeyRecord | None:
 
 
 def _expiry(expires: str | None) -> float | None:
+    from assent.contract.durations import parse_duration
+
     if expires is None:
         return None
     try:
@@ -139,6 +159,8 @@ def _expiry(expires: str | None) -> float | None:
 
 
 def _with_lasting_store(config: Path | None) -> None:
+    from assent.config.load import find_settings
+
     if find_settings(config).store.startswith("memory:"):
         raise SettingsError(
             Fault("a memory store loses its keys when the command ends", "Use SQLite or PostgreSQL", "store")
@@ -146,6 +168,8 @@ def _with_lasting_store(config: Path | None) -> None:
 
 
 def _check_word(what: str, word: str) -> None:
+    from assent.pipeline.keys import word_fault
+
     if fault := word_fault(word):
         raise click.UsageError(f"{what} {fault}.")
 

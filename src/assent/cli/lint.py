@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from assent.cli.lint_fix import fix_files
-from assent.cli.shared.targets import TargetCommand, chosen, reading_options
-from assent.contract.yaml_document import YamlDocument
+from assent.cli.shared.target_options import TargetCommand, reading_options
 from assent.core.render import counted, visible
 from assent.files import write_whole
-from assent.lint import all_rules
-from assent.lint import lint as find
-from assent.lint.baseline import Baseline, baseline_text, less, read_baseline
-from assent.lint.report import FORMATS
 from assent.lint.rule import SEVERITIES, Severity
-from assent.lint.run import together
-from assent.lint.sources import LintInput
-from assent.lint.suppressions import read_suppressions
+
+if TYPE_CHECKING:
+    from assent.lint.baseline import Baseline
+    from assent.lint.sources import LintInput
+
 
 _File = click.Path(path_type=Path, dir_okay=False)
 
@@ -26,7 +23,13 @@ _File = click.Path(path_type=Path, dir_okay=False)
 @click.command(cls=TargetCommand)
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @reading_options
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="text", show_default=True)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "sarif", "github", "junit"]),
+    default="text",
+    show_default=True,
+)
 @click.option("--suppressions", type=_File, help="A file of rules that are not applied to some tools, with reasons.")
 @click.option("--baseline", type=_File, help="Ignore the findings in this file.")
 @click.option("--write-baseline", is_flag=True, help="Write the findings to the baseline file instead of failing.")
@@ -61,6 +64,15 @@ def lint(
 
     Example: assent lint contracts.yaml https://example.com/mcp
     """
+    from assent.cli.lint_fix import fix_files
+    from assent.cli.shared.targets import chosen
+    from assent.lint import all_rules
+    from assent.lint import lint as find
+    from assent.lint.baseline import baseline_text, less
+    from assent.lint.report import FORMATS
+    from assent.lint.run import together
+    from assent.lint.suppressions import read_suppressions
+
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE.", ctx)
     if write_baseline and (fix or diff):
@@ -99,6 +111,8 @@ def _notice(read: LintInput) -> str:
 
 
 def _upstreams_in(configuration: str) -> list[str]:
+    from assent.contract.yaml_document import YamlDocument
+
     value = YamlDocument(configuration).value if configuration else None
     named = value.get("upstreams") if isinstance(value, dict) else None
     return list(named) if isinstance(named, dict) else []
@@ -106,6 +120,8 @@ def _upstreams_in(configuration: str) -> list[str]:
 
 def _known(baseline: Path | None, to_write: bool) -> Baseline | None:
     """The baseline; a baseline to be written may be missing or empty, but not another kind of file."""
+    from assent.lint.baseline import read_baseline
+
     if baseline is None or (to_write and not (baseline.is_file() and baseline.stat().st_size)):
         return None
     return read_baseline(baseline)

@@ -14,13 +14,10 @@ import click
 
 from assent.cli.shared.options import config_option, operator
 from assent.config.keyring import Keyring
-from assent.config.load import find_settings
-from assent.config.model import Settings, UpstreamSettings
 from assent.errors import Fault, SettingsError
-from assent.stores.open import open_store
-from assent.upstreams.oauth.owner import SHARED
 
 if TYPE_CHECKING:
+    from assent.config.model import Settings, UpstreamSettings
     from assent.upstreams.oauth.grants import SignIn
 
 _PAGE = b"<!doctype html><title>Assent</title><p>%b You can close this page and go back to the terminal.</p>"
@@ -50,6 +47,8 @@ def login(
 
     Example: assent login linear
     """
+    from assent.config.load import find_settings
+
     settings = find_settings(config)
     entry = _entry(settings, upstream)
     if logout:
@@ -76,8 +75,10 @@ def _entry(settings: Settings, upstream: str) -> UpstreamSettings:
 async def _login(
     settings: Settings, upstream: str, entry: UpstreamSettings, browser: bool, port: int, within: int, more: str
 ) -> None:
+    from assent.stores.open import open_store
     from assent.upstreams.oauth.errors import OAuthProblem
     from assent.upstreams.oauth.login import begin_sign_in, finish_sign_in
+    from assent.upstreams.oauth.owner import SHARED
     from assent.upstreams.oauth.vault import CredentialVault
 
     assert entry.url is not None
@@ -121,7 +122,9 @@ def _show(started: SignIn, browser: bool) -> None:
 
 
 async def _logout(settings: Settings, upstream: str) -> None:
+    from assent.stores.open import open_store
     from assent.upstreams.oauth.login import disconnect
+    from assent.upstreams.oauth.owner import SHARED
     from assent.upstreams.oauth.vault import CredentialVault
 
     store = await open_store(settings.store)

@@ -11,21 +11,17 @@ import click
 
 from assent.cli.shared.options import config_option, to_be_asked
 from assent.cli.shared.servers import list_tools, settings_naming
-from assent.cli.shared.targets import TargetCommand, check_tools, chosen, names_nothing
-from assent.config.load import find_settings
-from assent.config.model import LOCK
-from assent.config.pins import load_pins, write_pins
-from assent.core.pins import By, Pin, PinChange, Wanted, accepted_pins, check_listed_once, compare, pins_text
+from assent.cli.shared.target_options import TargetCommand
 from assent.core.render import counted, visible
 from assent.errors import Fault, SettingsError
-from assent.lint.attacks import attacks_in
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
+    from assent.core.pins import By, Pin, PinChange, Wanted
 
 Listed = dict[str, list[dict[str, Any]]]
 """Definitions by upstream; those of a TARGET under the empty name."""
-Pins = dict[str, dict[str, Pin]]
+Pins = dict[str, dict[str, "Pin"]]
 
 
 class Source(NamedTuple):
@@ -76,7 +72,14 @@ def pin(
 
     Looks at the upstreams of the configuration, at the one that TARGET names, or at TARGET itself (a URL, a file of
     definitions, or a command after `--`). Exit code 0: equal; 1: something changed, is new or is gone.
+
+    Example: assent pin --check -c assent.yaml
     """
+    from assent.cli.shared.targets import names_nothing
+    from assent.config.pins import load_pins, write_pins
+    from assent.core.pins import accepted_pins, check_listed_once, compare, pins_text
+    from assent.lint.attacks import attacks_in
+
     if check and write:
         raise click.UsageError("--check and --write exclude each other.", ctx)
     for given, option in ((only, "--tool"), (by, "--by"), (yes, "--yes")):
@@ -117,6 +120,9 @@ def pin(
 
 def _tell_restless(source: Source, listed: Listed, pins: Pins) -> None:
     """Start the servers a second time and name those that list other definitions than a moment ago."""
+    from assent.core.pins import Pin, compare
+    from assent.lint.attacks import attacks_in
+
     if not source.restarts:
         return
     for name, again in source.ask().items():
@@ -188,6 +194,10 @@ def _count(wanted: Wanted, accepted: Pins) -> str:
 
 
 def _source(ctx: click.Context, target: str | None, headers: tuple[str, ...], config: Path | None) -> Source:
+    from assent.cli.shared.targets import check_tools, names_nothing
+    from assent.config.load import find_settings
+    from assent.config.model import LOCK
+
     settings = settings_naming(target, config) if target is not None else None
     if settings is None and not names_nothing(ctx, target):
         return _target_source(ctx, target, headers)
@@ -211,6 +221,10 @@ def _source(ctx: click.Context, target: str | None, headers: tuple[str, ...], co
 
 
 def _target_source(ctx: click.Context, target: str | None, headers: tuple[str, ...]) -> Source:
+    from assent.cli.shared.targets import check_tools, chosen
+    from assent.config.load import find_settings
+    from assent.config.model import LOCK
+
     what = chosen(ctx, target, "spec", (), headers)
 
     def ask() -> Listed:
@@ -232,6 +246,8 @@ def _target_source(ctx: click.Context, target: str | None, headers: tuple[str, .
 
 def _print(changes: dict[str, list[PinChange]], listed: Listed) -> None:
     """What differs, and of what is new or changed everything that looks like an attack."""
+    from assent.lint.attacks import attacks_in
+
     for upstream, found in changes.items():
         head = f"{upstream}: " if upstream else ""
         definitions = {str(one.get("name")): one for one in listed.get(upstream, [])}

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from assent.cli.shared.options import config_option
 from assent.cli.shared.policies import LoadedPolicies, load_policies_of
 from assent.core.render import counted
 from assent.policy.schema import OTHER_ACTIONS
@@ -17,18 +16,7 @@ from assent.policy.source import Policy
 _MOST_NAMED = 6
 
 
-@click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@config_option
-@click.pass_context
 def check(ctx: click.Context, as_json: bool, config: Path | None) -> None:
-    """Validate the policies of a configuration and say what each applies to.
-
-    Upstreams are asked for their tools. Exit code 0: every policy applies to something; 1: some apply to nothing;
-    2: a policy cannot be used.
-
-    Example: assent policy check -c assent.yaml
-    """
     loaded = load_policies_of(config)
     found = [_described(one, loaded) for one in loaded.engine.policies]
     idle = [one for one in found if not one["tools"] and not one["requests"]]

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from assent.cli.shared.options import config_option
 from assent.cli.shared.policies import load_side
 from assent.core.policy_verdict import PolicyVerdict
 from assent.policy.comparison import ANY, Comparison, Difference, PolicySide, compare
@@ -17,21 +16,7 @@ _MOST_NAMED = 6
 _MOST_SHOWN = 12
 
 
-@click.command()
-@click.argument("old")
-@click.argument("new")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, with all differences.")
-@config_option
-@click.pass_context
 def diff(ctx: click.Context, old: str, new: str, as_json: bool, config: Path | None) -> None:
-    """Find requests that OLD and NEW decide differently.
-
-    OLD and NEW are configurations (assent.yaml) or policies (a file, a folder, a pattern). Policies are compared over
-    the tools of the configuration -c. Requests vary over tools, tiers and risks, kinds of principal, live and test,
-    roles, and the values around every literal in the policies. Exit code 0: no difference was found; 1: differences.
-
-    Example: assent policy diff policies/ policies-new/
-    """
     before, after = load_side(old, config), load_side(new, config)
     found = compare(PolicySide(before.engine, before.catalogue), PolicySide(after.engine, after.catalogue))
     click.echo(json.dumps(_as_json(found), indent=2) if as_json else _as_text(found))

@@ -11,7 +11,6 @@ from typing import IO, Any
 import click
 
 from assent.cli.decide import read_request
-from assent.cli.shared.options import config_option
 from assent.cli.shared.policies import LoadedPolicies, load_policies_of
 from assent.core.call import Call, Request
 from assent.core.outcome import Refusal
@@ -23,21 +22,7 @@ from assent.pipeline.validate import validate
 from assent.policy.source import Policy
 
 
-@click.command()
-@click.argument("request_file", type=click.File("r", encoding="utf-8"), default="-", metavar="[REQUEST]")
-@click.option("--as", "caller", metavar="NAME", help="Call with the configured API key of this name.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@config_option
-@click.pass_context
 def explain(ctx: click.Context, request_file: IO[str], caller: str | None, as_json: bool, config: Path | None) -> None:
-    """Show which policies decide about one call, with their text.
-
-    REQUEST is a file (or standard input) with one JSON object: `tool`, `arguments`, optionally `principal`. Contracts,
-    guards and limits are not looked at: `assent decide` shows every stage. Exit code 0: policies allow the call;
-    1: they deny it or ask for an approval.
-
-    Example: echo '{"tool": "place_order", "arguments": {}}' | assent policy explain --as ci
-    """
     loaded = load_policies_of(config)
     call = call_of(read_request(request_file, loaded.settings, caller), loaded)
     verdict = judge(call, loaded, time.time())

@@ -14,7 +14,6 @@ import click
 from assent.audit.leaf_values import BadEntry
 from assent.audit.signer import AuditLogError
 from assent.cli.shared.log_access import moment, progress_bar
-from assent.cli.shared.options import config_option
 from assent.cli.shared.policies import tools_of
 from assent.cli.shared.ports import deciding_ports
 from assent.config.anchors import log_signer_of
@@ -51,26 +50,7 @@ class LogState(NamedTuple):
     """Whether something in it is wrong. A log that was never signed is not verified, and not broken."""
 
 
-@click.command()
-@click.option("--since", help="Only calls from this time on: 2026-01-31, or an age: 15m, 2h, 7d.", metavar="T")
-@click.option(
-    "--history",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    metavar="FILE",
-    help="The configuration whose log is read, if it is not the one of -c.",
-)
-@click.option("--json", "as_document", is_flag=True, help="Print everything as one JSON object.")
-@config_option
-@click.pass_context
 def replay(ctx: click.Context, since: str | None, history: Path | None, as_document: bool, config: Path | None) -> None:
-    """Decide recorded calls again, under the guards, limits, contracts and policies of another configuration.
-
-    No tool is called and nothing is written. Recorded times are the clock of limits, budgets and time windows. Calls
-    whose arguments were erased or never stored are counted as not replayable. Exit code 1: a decision changed, or the
-    log does not verify.
-
-    Example: assent policy replay -c new.yaml --since 7d
-    """
     settings = find_settings(config)
     source = find_settings(history) if history is not None else settings
     known = tools_of(settings)[0] if settings.policies else None  # Only upstreams know the types of arguments.

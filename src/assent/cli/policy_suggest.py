@@ -10,7 +10,6 @@ import click
 from assent.audit.leaf_values import BadEntry
 from assent.cli.policy_replay import known_callers, log_state, require_history
 from assent.cli.shared.log_access import moment, progress_bar
-from assent.cli.shared.options import config_option
 from assent.cli.shared.ports import deciding_ports
 from assent.config.load import find_settings
 from assent.config.model import Settings
@@ -19,24 +18,7 @@ from assent.history.suggest import suggest_guards, suggest_scopes, suggestions_t
 from assent.history.usage import Usage
 
 
-@click.command()
-@click.option("--since", help="Only calls from this time on: 2026-01-31, or an age: 15m, 2h, 7d.", metavar="T")
-@click.option(
-    "--min-calls",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="Suggest nothing about an argument that was seen in fewer calls.",
-)
-@config_option
 def suggest(since: str | None, min_calls: int, config: Path | None) -> None:
-    """Suggest guards that recorded calls have always kept to, and scopes that no call needed.
-
-    It looks at the domains, folders and amounts in the arguments of calls that ran or that a person was asked about.
-    Observe mode is a good time to collect them. Nothing is written: copy what you want into your configuration.
-
-    Example: assent policy suggest --since 30d > suggested.yaml
-    """
     settings = find_settings(config)
     try:
         click.echo(asyncio.run(_run(settings, moment(since) if since else 0, min_calls)))

@@ -14,7 +14,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from assent.cli.decide import principal_of
 from assent.cli.policy_explain import call_of, judge
-from assent.cli.shared.options import config_option
 from assent.cli.shared.policies import LoadedPolicies, load_policies_of
 from assent.contract.yaml_document import YamlDocument
 from assent.core.call import Request
@@ -81,18 +80,7 @@ class CaseOutcome(NamedTuple):
         return self.verdict.effect == self.case.expect and named
 
 
-@click.command()
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@config_option
-@click.pass_context
 def test(ctx: click.Context, files: tuple[Path, ...], as_json: bool, config: Path | None) -> None:
-    """Run cases from YAML files: principal, tool, arguments, and the expected decision.
-
-    Exit code 0: all cases hold; 1: some do not.
-
-    Example: assent policy test policies/cases.yaml
-    """
     loaded = load_policies_of(config)
     found = [one for file in files for one in _run(file, loaded)]
     failed = [one for one in found if not one.passed]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import json
+from typing import TYPE_CHECKING
 
 import click
 
 from assent.errors import Fault, SettingsError
-from assent.guards.docs_page import explanation_of, summary_of
-from assent.guards.registry import rule_class, rule_names
-from assent.lint import Rule, all_rules
-from assent.lint.docs_table import rules_table
+
+if TYPE_CHECKING:
+    from assent.lint import Rule
 
 
 @click.command()
@@ -23,6 +23,11 @@ def rule(name: str | None, listed: bool, markdown: bool) -> None:
 
     Examples: assent rule hints-missing; assent rule --list guards
     """
+    from assent.guards.docs_page import explanation_of
+    from assent.guards.registry import rule_class, rule_names
+    from assent.lint import all_rules
+    from assent.lint.docs_table import rules_table
+
     if markdown:
         click.echo(rules_table())
     elif listed:
@@ -40,6 +45,9 @@ def rule(name: str | None, listed: bool, markdown: bool) -> None:
 
 
 def _names(which: str | None) -> list[str]:
+    from assent.guards.registry import rule_names
+    from assent.lint import all_rules
+
     if which not in (None, "guards", "lint"):
         raise SettingsError(Fault(f"{which!r} cannot be listed", "Write --list, --list guards or --list lint"))
     lint = list(all_rules()) if which != "guards" else []
@@ -47,6 +55,10 @@ def _names(which: str | None) -> list[str]:
 
 
 def _list_all() -> None:
+    from assent.guards.docs_page import summary_of
+    from assent.guards.registry import rule_class, rule_names
+    from assent.lint import all_rules
+
     for one in all_rules().values():
         click.echo(f"{one.name}\t{one.severity}\t{one.summary}")
     for guard in rule_names():

@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assent.cli.shared.options import config_option
-from assent.config.load import find_settings
-from assent.ports import Store
-from assent.stores.inspect import in_doubt, schema_of
-from assent.stores.open import open_store
+
+if TYPE_CHECKING:
+    from assent.ports import Store
+
 
 PAGE = 1000
 
@@ -32,6 +33,10 @@ def migrate(config: Path | None) -> None:
 
     Example: assent store migrate -c assent.yaml
     """
+    from assent.config.load import find_settings
+    from assent.stores.inspect import schema_of
+    from assent.stores.open import open_store
+
     url = find_settings(config).store
 
     async def migrating() -> tuple[int, int]:
@@ -51,6 +56,10 @@ def check(config: Path | None) -> None:
 
     Example: assent store check -c assent.yaml
     """
+    from assent.config.load import find_settings
+    from assent.stores.inspect import schema_of
+    from assent.stores.open import open_store
+
     url = find_settings(config).store
 
     async def checking() -> list[str]:
@@ -72,6 +81,8 @@ def check(config: Path | None) -> None:
 
 
 async def _findings(opened: Store) -> list[str]:
+    from assent.stores.inspect import in_doubt
+
     now, found, after = time.time(), list[str](), -1
     while page := await opened.entries(after=after, limit=PAGE):
         places = [one.index for one in page]

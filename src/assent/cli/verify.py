@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assent.cli.shared.targets import TargetCommand, chosen, target_options
+from assent.cli.shared.target_options import TargetCommand, target_options
 
 if TYPE_CHECKING:
     from assent.verify.run import Calls
@@ -56,6 +56,7 @@ def verify(
 
     Example: assent verify --calls all -- python my_server.py
     """
+    from assent.cli.shared.targets import chosen
     from assent.cli.verify_process import Options, run
 
     what = chosen(ctx, target, profile, contracts, headers)

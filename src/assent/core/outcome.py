@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from assent.contract.model import Contract
 from assent.core.refusals import CATALOGUE
 
 if TYPE_CHECKING:
+    from assent.contract.model import Contract
     from assent.core.approval import Approval
     from assent.core.call import Resume
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assent.contract.model import PLACEHOLDER, Contract
-from assent.core.call import Call
 from assent.core.link_hosts import misread_host
 from assent.core.look_alikes import describe_look_alikes, look_alikes
+
+if TYPE_CHECKING:
+    from assent.contract.model import Contract
+    from assent.core.call import Call
 
 MOST_TEXT = 4_000
 """Characters of a text on one line; the rest follows on further lines, which a page can fold."""
@@ -222,6 +224,8 @@ def activity(contract: Contract, arguments: Mapping[str, Any]) -> str:
     """The contract's action template, filled with escaped argument values."""
     if contract.activity is None:
         return visible(contract.title)
+    from assent.contract.model import PLACEHOLDER
+
     # Every second piece is the path of a placeholder. Filled-in values are not expanded again.
     pieces = PLACEHOLDER.split(contract.activity)
     return "".join(_fill(piece, arguments) if odd % 2 else visible(piece) for odd, piece in enumerate(pieces))

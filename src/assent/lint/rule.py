@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from assent.lint.edit import Edit
-from assent.lint.target import LintedTool, Target
+if TYPE_CHECKING:
+    from assent.lint.edit import Edit
+    from assent.lint.target import LintedTool, Target
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")

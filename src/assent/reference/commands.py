@@ -18,10 +18,11 @@ def commands_page() -> str:
         "Exit codes: 0 clean, 1 findings or refusals, 2 wrong usage or configuration. Findings go to standard output, "
         "everything else to standard error. `assent COMMAND --help` prints the same text.\n"
     )
-    return head + "".join(_section(path, command) for path, command in _commands(cli, ("assent",)))
+    return head + "".join(_section(path, command) for path, command in all_commands(cli, ("assent",)))
 
 
-def _commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def all_commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command below a group, with the words that call it."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -31,7 +32,7 @@ def _commands(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[tuple
         if isinstance(command, click.Group):
             if command.invoke_without_command:
                 yield here, command
-            yield from _commands(command, here)
+            yield from all_commands(command, here)
         else:
             yield here, command
 

@@ -13,20 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from assent.audit.bundle import BadBundle
-from assent.audit.export import StaleCursor
-from assent.audit.filter import Selection
-from assent.audit.leaf import KINDS
-from assent.audit.leaf_values import BadEntry
-from assent.audit.log_reader import Progress
-from assent.audit.signer import AuditLogError, AuditLogSigner
-from assent.config.anchors import log_signer_of
-from assent.config.load import find_settings
-from assent.contract.durations import parse_duration
+from assent.audit.kinds import KINDS
 from assent.contract.tiers import Tier
-from assent.stores.open import open_store
 
 if TYPE_CHECKING:
+    from assent.audit.filter import Selection
+    from assent.audit.log_reader import Progress
+    from assent.audit.signer import AuditLogSigner
     from assent.config.model import Settings
 
 LONG = 20_000
@@ -35,6 +28,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def with_ledger(config: Path | None, work: Callable[[AuditLogSigner, Settings], Awaitable[Any]]) -> Any:
     """Runs work on the audit log of the configured store."""
+    from assent.audit.bundle import BadBundle
+    from assent.audit.export import StaleCursor
+    from assent.audit.leaf_values import BadEntry
+    from assent.audit.signer import AuditLogError
+    from assent.config.anchors import log_signer_of
+    from assent.config.load import find_settings
+    from assent.stores.open import open_store
+
     settings = find_settings(config)
     if settings.store.startswith("memory:"):
         raise click.UsageError("The configured store is in the gateway's memory, so there is no log to read.")
@@ -84,12 +85,16 @@ def selecting(command: Command) -> Command:
 
 
 def selection(since: str | None, until: str | None, *, open_world: bool, **wanted: str | None) -> Selection:
+    from assent.audit.filter import Selection
+
     times = {"since": since and moment(since), "until": until and moment(until)}
     return Selection(open_world=open_world or None, **times, **wanted)  # type: ignore[arg-type]
 
 
 def moment(text: str) -> int:
     """A time or an age as milliseconds since 1970."""
+    from assent.contract.durations import parse_duration
+
     try:
         found = datetime.fromisoformat(text)
         return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)

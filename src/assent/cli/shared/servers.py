@@ -9,9 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assent.config.load import find_settings
 from assent.errors import Fault, SettingsError
-from assent.infer import classify
 
 if TYPE_CHECKING:
     from assent.config.model import Settings, UpstreamSettings
@@ -25,6 +23,8 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 def settings_naming(target: str, config: Path | None) -> Settings | None:
     """The configuration that has an upstream with this name, or None if the target is something else."""
+    from assent.config.load import find_settings
+
     if not _NAME.fullmatch(target) or Path(target).is_file():
         return None
     try:
@@ -57,6 +57,7 @@ def list_tools(name: str, upstream: UpstreamSettings) -> ToolListing:
 
 def read_description(source: str) -> ApiDescription:
     """The API that a document describes, from a file or a URL."""
+    from assent.infer import classify
     from assent.upstreams.http.fetch import fetch_text
     from assent.upstreams.openapi.api import read_api
     from assent.upstreams.openapi.references import library_of, read_file

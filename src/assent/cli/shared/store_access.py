@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 def with_ports(
     config: Path | None,
     work: Callable[[Ports], Awaitable[Any]],
-    open_ports: Callable[[Settings], Awaitable[Ports]] = operator_ports,
+    open_ports: Callable[[Settings], Awaitable[Ports]] | None = None,
 ) -> Any:
-    """Runs work on the configured store; a refusal is printed and exits with 1."""
+    """Runs work on the configured store, by default as its operator; a refusal is printed and exits with 1."""
     settings = find_settings(config)
 
     async def run() -> Any:
-        ports = await open_ports(settings)
+        ports = await (open_ports or operator_ports)(settings)
         try:
             return await work(ports)
         finally:

@@ -10,24 +10,25 @@ import asyncio
 import difflib
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from importlib import import_module
 from inspect import iscoroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from assent.cli.shared.servers import list_tools, read_description, settings_naming
+from assent.cli.shared.target_options import COMMAND
 from assent.config.load import parse_settings
 from assent.contract.binding import Offered, bind
 from assent.contract.files import WrittenContract, by_name, contract_paths, is_pattern, load_written
 from assent.contract.model import Contract
 from assent.contract.name_patterns import ContractLookup, fits
-from assent.contract.profiles import Profile, profile_names
+from assent.contract.profiles import Profile
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reader import read_contract
 from assent.contract.wire import CONTRACT_KEY, dropped_hints
@@ -41,26 +42,8 @@ from assent.lint.target import LintedTool, subject_of
 if TYPE_CHECKING:
     from assent.config.model import Settings
 
-_COMMAND = "assent.command"
 _MOST_WARNINGS = 20
 _MODULE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-class TargetCommand(click.Command):
-    """A command whose TARGET may also be `-- COMMAND [ARG...]`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--" in args:
-            at = args.index("--")
-            ctx.meta[_COMMAND] = tuple(args[at + 1 :])
-            if not ctx.meta[_COMMAND]:
-                raise click.UsageError("There is no command after `--`.", ctx)
-            args = args[:at]
-        return super().parse_args(ctx, args)
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return [*super().collect_usage_pieces(ctx), "[-- COMMAND [ARG...]]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,25 +87,6 @@ class Chosen:
         return found
 
 
-def target_options(command: Command) -> Command:
-    """Adds TARGET and the options for reading it."""
-    return click.argument("target", required=False)(reading_options(command))
-
-
-def reading_options(command: Command) -> Command:
-    """Adds the options for reading a target."""
-    for decorate in reversed(
-        (
-            click.option("--profile", type=click.Choice(profile_names()), default="spec", show_default=True,
-                         help="The profile for contracts and rules; a configuration may set its own."),
-            click.option("--contracts", multiple=True, metavar="PATTERN", help="Contract files for the definitions."),
-            click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header for a URL."),
-        )
-    ):  # fmt: skip
-        command = decorate(command)
-    return command
-
-
 def chosen(
     ctx: click.Context,
     target: str | None,
@@ -132,7 +96,7 @@ def chosen(
     config: Path | None = None,
 ) -> Chosen:
     """The target that was named; exactly one must be."""
-    command = ctx.meta.get(_COMMAND, ())
+    command = ctx.meta.get(COMMAND, ())
     if (target is None) == (not command):
         names = "a URL, a file, package.module:server, a configured upstream, or a command after `--`"
         raise click.UsageError(f"Name one TARGET: {names}.", ctx)
@@ -162,7 +126,7 @@ def check_tools(definitions: Iterable[Mapping[str, Any]], server: str = "") -> N
 
 def names_nothing(ctx: click.Context, target: str | None) -> bool:
     """Whether the command line has neither a target nor a command."""
-    return target is None and not ctx.meta.get(_COMMAND)
+    return target is None and not ctx.meta.get(COMMAND)
 
 
 def _warn_unmatched(written: Sequence[WrittenContract], target: Target) -> None:

@@ -8,7 +8,7 @@ import zipfile
 from starlette.responses import Response, StreamingResponse
 
 from assent.audit.bundle_stream import verifier_source
-from assent.audit.leaf import KINDS
+from assent.audit.kinds import KINDS
 from assent.console.page import Page, PageError, PageRequest
 from assent.console.pages.activity import address
 from assent.console.query import read_query

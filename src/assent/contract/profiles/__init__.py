@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from assent.contract.model import Contract
 from assent.contract.tiers import Tier
 from assent.contract.yaml_document import YamlDocument
 from assent.errors import ContractError, Fault, SettingsError
+
+if TYPE_CHECKING:
+    from assent.contract.model import Contract
 
 HINTS = ("read_only", "destructive", "idempotent", "open_world")
 WIRE_NAMES = {

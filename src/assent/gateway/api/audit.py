@@ -9,7 +9,7 @@ import orjson
 
 from assent.audit.activity import ActivityFilter, ActivityReader
 from assent.audit.backwards import rows_at
-from assent.audit.leaf import KINDS
+from assent.audit.kinds import KINDS
 from assent.audit.leaf_values import BadEntry, unpack
 from assent.core.principal import Principal
 from assent.core.record_scope import APPROVER, AUDITOR, OPERATOR, record_scope_of

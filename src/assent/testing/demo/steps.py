@@ -8,41 +8,51 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from assent.testing.demo.narration import Narration
 
-def next_steps(command: str, url: str, folder: Path, approval: str) -> str:
-    """Return the commands for another terminal, and the entry for a desktop client."""
-    assent, where = shlex.quote(command), f"-c {shlex.quote(str(folder / 'assent.yaml'))}"
-    deletion = {"name": "delete_files", "arguments": {"folder": "drafts"}}
-    return "\n".join(
-        [
-            "\nNext, from another terminal in this folder:",
-            "\n1. See what the agent asks for, approve it within the hour, and make its call again:",
-            f"   {assent} approvals show {approval} {where}",
-            f"   {assent} approvals approve {approval} --yes {where}",
-            f"   {_curl(url, 'tools/call', deletion)}",
-            "   Or decide in the console. This prints a link that signs you in once, like the one below:",
-            f"   {assent} console {where}",
-            "\n2. See every tool with its hints and its contract:",
-            f"   {_curl(url, 'tools/list')}",
-            f"   npx -y @modelcontextprotocol/inspector --cli {url} --transport http --method tools/list",
-            "\n3. See the attack in the tool that is withheld. If you accepted it, it would be listed again:",
-            f"   {assent} pin --check {where}",
-            f"   {assent} pin --write {where}",
-            "\n4. Read the audit log, sign it, and check that it is unaltered:",
-            f"   {assent} audit tail {where}",
-            f"   {assent} audit anchor {where}",
-            f"   {assent} audit verify {where}",
-            "\n5. For a desktop client's configuration: an office of its own under the same contracts, no gateway:",
-            f"   {json.dumps(_client(command, folder))}",
-        ]
-    )
+DESKTOP = "desktop.json"
 
 
-def _client(command: str, folder: Path) -> dict[str, Any]:
-    """Return absolute paths, because a client starts servers from its own folder."""
+def print_next_steps(told: Narration, command: str, url: str, folder: Path, approval: str, link: str) -> None:
+    """Print the console's link, and the commands for another terminal."""
+    assent, where = _short(command), f"-c {shlex.quote(str(folder / 'assent.yaml'))}"
+    start = approval[:12]  # A whole id would break the line of an ordinary terminal.
+    told.line("\nYour turn. The deletion of step 3 waits for you in the console.", bold=True)
+    told.say("This link signs you in, once:")
+    told.line(f"   {link}")
+    told.line("\nOr from another terminal in this folder:", bold=True)
+    told.line("   # read the call, approve it within the hour, and make it again")
+    told.line(f"   {assent} approvals show {start} {where}")
+    told.line(f"   {assent} approvals approve {start} {where}")
+    told.line(f"   {_curl(url, 'tools/call', {'name': 'delete_files', 'arguments': {'folder': 'drafts'}})}")
+    told.line("   # see the attack again; accepting it asks you first")
+    told.line(f"   {assent} pin --check {where}")
+    told.line(f"   {assent} pin --write {where}")
+    told.line("   # read what happened, sign it, and check that nothing was altered")
+    told.line(f"   {assent} audit tail --feed {where}")
+    told.line(f"   {assent} audit anchor {where}")
+    told.line(f"   {assent} audit verify {where}")
+    told.line("   # every tool with its hints and its contract; another link to the console")
+    told.line(f"   {_curl(url, 'tools/list')}")
+    told.line(f"   npx -y @modelcontextprotocol/inspector --cli {url} --transport http --method tools/list")
+    told.line(f"   {assent} console {where}")
+    told.line(f"   # the entry for a desktop client: {folder / DESKTOP}")
+
+
+def desktop_entry(command: str, folder: Path) -> str:
+    """A desktop client's configuration: an office of its own under the same contracts, without the gateway.
+
+    Paths are absolute, because a client starts servers from its own folder.
+    """
     settings = str((folder / "client.yaml").resolve())
     arguments = ["wrap", "-c", settings, "--", sys.executable, "-m", "assent.testing.demo.upstream"]
-    return {"mcpServers": {"demo": {"command": command, "args": arguments}}}
+    return json.dumps({"mcpServers": {"demo": {"command": command, "args": arguments}}}, indent=2) + "\n"
+
+
+def _short(command: str) -> str:
+    """The command as one types it here: relative where it is below this folder."""
+    path = Path(command)
+    return shlex.quote(str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path))
 
 
 def _curl(url: str, method: str, params: dict[str, Any] | None = None) -> str:

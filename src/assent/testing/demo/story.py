@@ -14,19 +14,18 @@ from mcp import Client
 
 from assent.core.outcome import problem_in
 from assent.lint.attacks import attacks_in
-from assent.testing.demo.upstream import CHANGED, Office
+from assent.testing.demo.narration import Narration
+from assent.testing.demo.upstream import CHANGED, HONEST, Office
 
 KEY = "dev.assent/idempotencyKey"
 ERA = "2026-07-28"
-
-Say = Callable[[str], None]
 
 
 class Story:
     """One agent's session. `pending` is the approval that it leaves for you."""
 
-    def __init__(self, url: str, office: Office, reload: Callable[[], Awaitable[None]], say: Say) -> None:
-        self._url, self._office, self._reload, self._say = url, office, reload, say
+    def __init__(self, url: str, office: Office, reload: Callable[[], Awaitable[None]], told: Narration) -> None:
+        self._url, self._office, self._reload, self._told = url, office, reload, told
         self.pending = ""
 
     async def tell(self) -> None:
@@ -38,39 +37,47 @@ class Story:
             await self._change(agent)
 
     async def _list(self, agent: Client) -> None:
-        names = [tool.name for tool in (await agent.list_tools()).tools]
-        self._step(f"The agent lists the tools: {', '.join(names)}.")
-        self._say("   read_card_numbers is not among them: it is forbidden for agents, and for them it does not exist.")
+        names = await _listed(agent)
+        offered = [tool.name for tool in await self._office.server.list_tools()]
+        hidden = [name for name in offered if name not in names]
+        self._told.step("The agent lists the tools.")
+        self._told.say(f"The office offers {len(offered)}, the agent sees {len(names)}: {', '.join(names)}.")
+        self._told.good(f"Forbidden for agents, so for this one it does not exist: {', '.join(hidden)}.")
+        self._told.without("it sees the tool, and one call brings it the card numbers of a customer.")
 
     async def _price(self, agent: Client) -> None:
-        self._step("It orders two prints. That moves money, so the price is asked for first and a person must agree:")
+        self._told.step("It orders two prints. That costs money, so a person sees this question:")
         done = await agent.call_tool("place_order", {"item": "print", "quantity": 2}, meta=_keyed(uuid.uuid4().hex))
-        self._say(f"   The person says yes, and the order is placed: {_format_result(done)}.")
+        placed = _structured(done)
+        self._told.good(f"The person says yes: order {placed['order']} is placed, {placed['charged']} are charged.")
+        self._told.without(f"{placed['charged']} are charged, and no person is asked.")
 
     async def _answer(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         for line in params.message.splitlines():
-            self._say(f"   | {line}")
+            self._told.quote(line)
         return types.ElicitResult(action="accept", content={})
 
     async def _rehearse(self, agent: Client) -> None:
-        self._step("It wants to delete the files in `drafts`, without a dry run:")
+        self._told.step("It wants to delete the folder `drafts`, at once.")
         refused = await agent.call_tool("delete_files", {"folder": "drafts"})
-        self._say(f"   Refused ({_problem(refused)['code']}): {_problem(refused)['remedy']}")
-        preview = await agent.call_tool("delete_files", {"folder": "drafts", "dryRun": True})
-        self._say(f"   So it rehearses, and nothing is deleted: {_format_result(preview)}.")
+        self._told.good(f"Refused ({_problem(refused)['code']}): a dry run comes first.")
+        preview = _structured(await agent.call_tool("delete_files", {"folder": "drafts", "dryRun": True}))
+        self._told.say(f"The dry run deletes nothing and finds {preview['count']}: {', '.join(preview['samples'])}.")
         waiting = await agent.call_tool("delete_files", {"folder": "drafts"})
         self.pending = str(_problem(waiting).get("approval", ""))
-        self._say(f"   Now it calls in earnest, and the call waits for an approver ({_problem(waiting)['code']}).")
+        self._told.good(f"Now it calls in earnest. The call waits for you ({_problem(waiting)['code']}).")
+        self._told.without(f"{preview['count']} files are gone for good.")
 
     async def _replay(self, agent: Client) -> None:
-        self._step("It sends a mail, and the connection drops before the answer comes.")
+        self._told.step("It sends a mail. The connection drops before the answer comes, and it tries again.")
         key, mail = uuid.uuid4().hex, {"to": "ann@example.com", "subject": "Your prints"}
         await self._hang_up(key, mail)
         again = await agent.call_tool("send_mail", mail, meta=_keyed(key))
         replayed = bool((again.meta or {}).get("dev.assent/replayed"))
         sent = sum(1 for one in self._office.happened if one.startswith("mailed"))
-        self._say(f"   It calls again with the same key: {_format_result(again)}, replayed: {str(replayed).lower()}.")
-        self._say(f"   Mails that really went out, by the upstream's own book: {sent}.")
+        self._told.say(f"Same key, same answer: {_format_result(again)}, replayed: {str(replayed).lower()}.")
+        self._told.good(f"Mails that really went out, by the office's own book: {sent}.")
+        self._told.without("Ann gets the mail twice.")
 
     async def _hang_up(self, key: str, arguments: dict[str, Any]) -> None:
         """Send the call and disconnect as soon as the upstream has acted."""
@@ -88,21 +95,21 @@ class Story:
         writer.transport.abort()
 
     async def _change(self, agent: Client) -> None:
-        self._step("The server's author changes the description of `track_parcel`.")
+        self._told.step("The office's author changes what `track_parcel` says about itself:")
         self._office.change_parcel_tool()
         await self._reload()
-        names = [tool.name for tool in (await agent.list_tools()).tools]
-        gone = (
-            "is withheld until a person accepts the new definition"
-            if "track_parcel" not in names
-            else "is still listed"
-        )
-        self._say(f"   It is not what was accepted when the demo started, so the tool {gone}.")
+        self._told.changed(HONEST, CHANGED)
         for attack in attacks_in({"name": "track_parcel", "description": CHANGED}):
-            self._say(f"   What it says now is an attack. {attack}.")
+            self._told.attack(f"{attack.partition(': ')[2]}.")
+        gone = "track_parcel" not in await _listed(agent)
+        self._told.good(
+            "The tool is withheld until a person accepts the new text." if gone else "The tool is still listed."
+        )
+        self._told.without("the agent reads this as an order, and the customer list is on its way.")
 
-    def _step(self, text: str) -> None:
-        self._say(f"\n-> {text}")
+
+async def _listed(agent: Client) -> list[str]:
+    return [tool.name for tool in (await agent.list_tools()).tools]
 
 
 def _keyed(key: str) -> Any:
@@ -111,6 +118,10 @@ def _keyed(key: str) -> Any:
 
 def _problem(result: types.CallToolResult) -> dict[str, Any]:
     return dict(problem_in(result.model_dump(by_alias=True)))
+
+
+def _structured(result: types.CallToolResult) -> dict[str, Any]:
+    return dict(result.structured_content or {})
 
 
 def _format_result(result: types.CallToolResult) -> str:
