@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -107,8 +107,9 @@ class ToolService:
         tracing: Tracing | None = None,
         add_duration: Callable[[float], None] = lambda _: None,
         connect_question: ConnectQuestion | None = None,
+        on_step_up: Callable[[Principal, Refusal], Awaitable[None]] | None = None,
     ) -> None:
-        self._connect_question = connect_question
+        self._connect_question, self._on_step_up = connect_question, on_step_up
         self._tracing, self._add_duration = tracing or Tracing(), add_duration
         self._ports, self._links, self._codec = ports, links, ConfirmationCodec(state)
         self._server_info, self._metadata_url = server_info, metadata_url
@@ -194,6 +195,8 @@ class ToolService:
             outcome = await govern(request, ports)
         if isinstance(outcome, Pause) and not modern:
             outcome = await self._ask_and_retry(request, outcome, ports, mcp_request)
+        if self._on_step_up is not None and isinstance(outcome, Refusal) and outcome.code == "step_up.required":
+            await self._on_step_up(principal, outcome)
         self._describe(outcome, request.tool, span)
         return orjson.dumps(self._on_wire(outcome, mcp_request, principal, retry))
 
