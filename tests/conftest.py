@@ -32,6 +32,8 @@ LONGEST = (
     "cli/test_demo.py",
     "gateway/passthrough/test_merged_stdio.py",
     "gateway/test_dying_upstreams.py",
+    "upstreams/stdio/test_person_processes.py",
+    "upstreams/oauth/test_gateway.py",
     "torture/test_races.py",
     "torture/test_failing_writes.py",
     "torture/test_paused_owners.py",

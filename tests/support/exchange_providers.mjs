@@ -12,6 +12,7 @@ const ASSERTION = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const ID_JAG = "urn:ietf:params:oauth:token-type:id-jag";
 const ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token";
 const LASTS = 600;
+const SCOPES = "notes notes:all orders:read orders:write";
 
 async function listen() {
   const server = http.createServer();
@@ -26,12 +27,13 @@ async function newKey() {
 
 async function make(server, issuer, clients) {
   const key = await newKey();
-  const resource = (name) => ({ scope: "notes notes:all", audience: name, accessTokenTTL: LASTS, accessTokenFormat: "jwt", jwt: { sign: { alg: "ES256" } } });
+  const resource = (name) => ({ scope: SCOPES, audience: name, accessTokenTTL: LASTS, accessTokenFormat: "jwt", jwt: { sign: { alg: "ES256" } } });
   const provider = new Provider(issuer, {
     jwks: { keys: [key] },
     clients,
     clientDefaults: { id_token_signed_response_alg: "ES256" },
-    scopes: ["openid", "offline_access", "notes", "notes:all"],
+    scopes: ["openid", "offline_access", ...SCOPES.split(" ")],
+    extraTokenClaims: (ctx) => ({ auth_time: ctx.oidc.entities.AuthorizationCode?.authTime }),
     cookies: { keys: [secret] },
     features: {
       devInteractions: { enabled: false },
@@ -42,8 +44,8 @@ async function make(server, issuer, clients) {
     findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
     loadExistingGrant: async (ctx) => {
       const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client.clientId, accountId: ctx.oidc.session.accountId });
-      grant.addOIDCScope("openid offline_access notes notes:all");
-      for (const name of [].concat(ctx.oidc.params.resource ?? [])) grant.addResourceScope(name, "notes notes:all");
+      grant.addOIDCScope(`openid offline_access ${SCOPES}`);
+      for (const name of [].concat(ctx.oidc.params.resource ?? [])) grant.addResourceScope(name, SCOPES);
       await grant.save();
       return grant;
     },
@@ -57,7 +59,9 @@ async function make(server, issuer, clients) {
     let body = "";
     for await (const chunk of request) body += chunk;
     const { prompt } = await provider.interactionDetails(request, response);
-    const result = prompt.name === "consent" ? { consent: {} } : { login: { accountId: new URLSearchParams(body).get("login") } };
+    const form = new URLSearchParams(body);
+    const login = { accountId: form.get("login"), ...(form.has("ts") && { ts: Number(form.get("ts")) }) };
+    const result = prompt.name === "consent" ? { consent: {} } : { login };
     await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: true });
   });
   const issue = async (ctx, subject, name, scope) => {

@@ -21,6 +21,7 @@ from assent.config.model import Settings
 from assent.config.policies import policies_of, policy_faults, port_settings
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue, is_public
+from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.errors import Fault, SettingsError, StoreError
@@ -309,6 +310,7 @@ class GatewayApp:
             metadata_url=self.authenticator.metadata_url(),
             add_duration=self.tally.add_duration,
             connect_question=ConnectQuestion(self._is_connected),
+            on_step_up=self._note_step_up,
         )
 
     def _api(self) -> App:
@@ -377,6 +379,15 @@ class GatewayApp:
             return ConnectionNeeded(name, f"an operator runs `assent login {name}{more}`", missing)
         query = urlencode({"upstream": name, **({"scope": missing} if missing else {})})
         return ConnectionNeeded(name, f"{self.settings.public_url.rstrip('/')}/console/connections?{query}", missing)
+
+    async def _note_step_up(self, caller: Principal, refusal: Refusal) -> None:
+        """Have the embedded authorization server ask the caller's person for the sign-in that a call needs."""
+        if self.authenticator.embedded is None or not caller.bearer:
+            return
+        from assent.gateway.auth.embedded.pending_step_up import note_step_up
+
+        with suppress(StoreError):  # The caller is refused in any case.
+            await note_step_up(self.store, caller, refusal, time.time())
 
     async def _is_connected(self, upstream: str, principal: Principal, scope: str) -> bool:
         """Whether a caller's person has connected an upstream by now, with these scopes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -21,7 +21,7 @@ from assent.gateway.auth.challenges import Challenge, challenge
 from assent.gateway.connect_question import ConnectQuestion, leads_to_a_page
 from assent.gateway.requests import check_param_headers
 from assent.mcp.channel import CannotAsk
-from assent.mcp.confirmation import ConfirmationCodec, Retry, action_of, form_of, shows_forms
+from assent.mcp.confirmation import ConfirmationCodec, ConnectAnswer, Retry, action_of, form_of, shows_forms
 from assent.mcp.conversation import conversation_of
 from assent.mcp.idempotency_key import keys_of
 from assent.mcp.jsonrpc import RpcError
@@ -107,8 +107,9 @@ class ToolService:
         tracing: Tracing | None = None,
         add_duration: Callable[[float], None] = lambda _: None,
         connect_question: ConnectQuestion | None = None,
+        on_step_up: Callable[[Principal, Refusal], Awaitable[None]] | None = None,
     ) -> None:
-        self._connect_question = connect_question
+        self._connect_question, self._on_step_up = connect_question, on_step_up
         self._tracing, self._add_duration = tracing or Tracing(), add_duration
         self._ports, self._links, self._codec = ports, links, ConfirmationCodec(state)
         self._server_info, self._metadata_url = server_info, metadata_url
@@ -198,16 +199,27 @@ class ToolService:
         )
         upstream = UpstreamForCall(self._links, self._ports.catalogue(), mcp_request, dict(retry.forward))
         ports = self._ports.with_upstream(upstream)
-        question, answer = self._connect_question, retry.connect
-        if question is not None and answer is not None and answer.accepted:
-            await question.wait(answer.upstream, answer.scope, principal)
-        outcome = await govern(request, ports)
-        if question is not None and not modern and await question.is_answered(outcome, mcp_request):
-            outcome = await govern(request, ports)
-        if isinstance(outcome, Pause) and not modern:
-            outcome = await self._ask_and_retry(request, outcome, ports, mcp_request)
+        outcome = await self._run(request, ports, mcp_request, retry.connect)
+        if self._on_step_up is not None and isinstance(outcome, Refusal) and outcome.code == "step_up.required":
+            await self._on_step_up(principal, outcome)
         self._describe(outcome, request.tool, span)
         return orjson.dumps(self._on_wire(outcome, mcp_request, principal, retry))
+
+    async def _run(
+        self, request: Request, ports: Ports, mcp_request: McpRequest, answer: ConnectAnswer | None
+    ) -> Outcome:
+        """Runs the pipeline. A handshake-era client is asked meanwhile; a modern one brings its answers."""
+        question, modern = self._connect_question, mcp_request.parsed_request.era is Era.MODERN
+        if question is not None and answer is not None and answer.accepted:
+            await question.wait(answer.upstream, answer.scope, request.principal)
+        outcome = await govern(request, ports)
+        if modern:
+            return outcome
+        if question is not None and await question.is_answered(outcome, mcp_request):
+            outcome = await govern(request, ports)
+        if isinstance(outcome, Pause):
+            outcome = await self._ask_and_retry(request, outcome, ports, mcp_request)
+        return outcome
 
     def _describe(self, outcome: Outcome, name: str, span: Span | None) -> None:
         """Reports the outcome to traces and the debug log; an unknown tool's name is left out, as it is caller text."""

@@ -53,6 +53,8 @@ class Person:
         self.browser, self.decision = browser, decision
         self.page = ""
         self.answer: dict[str, str] = {}
+        self.gives: set[str] | None = None
+        """The scopes that the person gives; None for all that are asked for."""
 
     async def go(self, url: str) -> None:
         parts = urlsplit(url)
@@ -61,6 +63,7 @@ class Person:
         fields = {name: unescape(value) for name, value in re.findall(r'name="(\w+)" value="([^"]*)"', self.page)}
         scopes = re.findall(r'name="grant" value="([^"]+)"', self.page)
         fields = {name: value for name, value in fields.items() if name not in ("grant", "decision", "everywhere")}
+        scopes = [scope for scope in scopes if self.gives is None or scope in self.gives]
         form = {**fields, "grant": scopes, "decision": self.decision}
         left = await self.browser.post("/console/authorize", form)  # type: ignore[arg-type]
         link = re.search(r'<a class="button primary" href="([^"]+)"', left.text)

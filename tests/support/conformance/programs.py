@@ -46,8 +46,20 @@ def run_client(version: str, tool: str, arguments: dict[str, Any], *where: str) 
     return json.loads(done.stdout)
 
 
+def suite_command(*arguments: str) -> tuple[list[str], dict[str, str]]:
+    """The command of the suite with these arguments, and its environment."""
+    return _command(_SUITE, *arguments), _environment()
+
+
 def _run(script: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    environment = {**os.environ, "PATH": f"{_NODE.parent}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
-    environment["ASSENT_NODE_MODULES"] = str(_MODULES)
-    command = [str(_NODE), str(script), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
+    command = _command(script, *arguments)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, env=_environment(), check=False)
+
+
+def _command(script: Path, *arguments: str) -> list[str]:
+    return [str(_NODE), str(script), *arguments]
+
+
+def _environment() -> dict[str, str]:
+    path = f"{_NODE.parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "NO_COLOR": "1", "ASSENT_NODE_MODULES": str(_MODULES)}

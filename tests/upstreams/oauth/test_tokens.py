@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -93,6 +94,27 @@ async def test_a_revoked_connection_asks_for_a_new_sign_in_and_is_removed() -> N
         with pytest.raises(NotConnected):
             await source.renew(ANN, token.access_token)
         assert await vault.get("notes", ANN) is None
+
+
+async def test_a_connection_that_ends_while_it_is_renewed_stays_ended() -> None:
+    async with oauth_server() as server:
+        vault = vault_of(MemoryStore())
+        token = await sign_in(server, "ann")
+        await vault.put("notes", ANN, token.as_json())
+        source, renew = TokenSource("notes", vault, time.time), server.accounts.exchange_refresh_token
+
+        async def renew_and_disconnect(*given: Any) -> Any:
+            renewed = await renew(*given)
+            await vault.remove("notes", ANN)
+            return renewed
+
+        server.accounts.exchange_refresh_token = renew_and_disconnect  # type: ignore[method-assign]
+        with pytest.raises(NotConnected):
+            await source.renew(ANN, token.access_token)
+        with pytest.raises(NotConnected):
+            await source.token(ANN)
+        assert await vault.get("notes", ANN) is None
+        assert server.accounts.accesses == {}, "the renewed token is ended, too"
 
 
 async def test_an_authorization_server_that_is_down_removes_nothing() -> None:

@@ -153,16 +153,17 @@ async def test_a_revoked_key_lets_a_running_call_finish_and_takes_no_new_one(tmp
 
 
 async def test_when_every_process_is_busy_the_call_is_refused_and_nothing_ran(tmp_path: Path) -> None:
-    conf = settings(tmp_path, processes=1, timeout="2s")
-    async with gateway(tmp_path, **conf) as (url, app), httpx2.AsyncClient() as http:
+    async with gateway(tmp_path, **settings(tmp_path, processes=1)) as (url, app), httpx2.AsyncClient() as http:
         await keep_key(app, "ann")
         await keep_key(app, "ben")
-        hanging = asyncio.ensure_future(read(http, url, "ann", "slow", "hang_note"))
-        await until(lambda: len(calls(tmp_path)) == 1)
-        refused = problem(await read(http, url, "ben", "plan"))
-        assert refused["code"] == "execute.unavailable"
-        await hanging
-    assert {key for _, key, _ in calls(tmp_path)} == {"secret-of-ann"}
+        processes = link_of(app).processes
+        async with processes.using(PersonOwner("local", "ann")):
+            processes._patience = 0.1
+            assert problem(await read(http, url, "ben", "plan"))["code"] == "execute.unavailable"
+            processes._patience = 60.0
+            waiting = asyncio.ensure_future(read(http, url, "ben", "later"))
+        assert (await waiting)["content"][0]["text"] == "later with secret-of-ben"
+    assert [one[1:] for one in calls(tmp_path)] == [("secret-of-ben", "later")]
 
 
 async def test_the_key_is_in_no_log_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

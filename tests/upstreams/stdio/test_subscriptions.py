@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from assent.mcp.jsonrpc import RpcError
 from assent.upstreams.errors import ConnectionLost
 from assent.upstreams.stdio.process import LaunchSpec
 from assent.upstreams.stdio.server import StdioUpstream
@@ -92,3 +93,9 @@ async def test_no_more_resources_are_watched_than_there_is_room_for(
         await scene.upstream_subscriptions.watch("beta://books/1")
         with pytest.raises(TooManyResources):
             await scene.upstream_subscriptions.watch("beta://pages/1")
+
+
+async def test_where_each_person_has_a_process_nobody_watches_with_the_shared_one() -> None:
+    server = Scene("modern").server
+    with pytest.raises(RpcError, match="each person has their own process"):
+        await StdioSubscriptions(server, lambda _: None, per_user=True).watch("library://alpha")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
@@ -113,12 +114,24 @@ async def _read(page: PageRequest, query: dict[str, str]) -> AuthorizationReques
     gateway = page.context.gateway
     assert gateway is not None
     try:
-        return read_request(query, client, f"{issuer}/mcp", gateway.public_scopes(), frozenset(settings.scopes))
+        asked = read_request(query, client, f"{issuer}/mcp", gateway.public_scopes(), frozenset(settings.scopes))
+        return await _with_pending_step_up(page, asked)
     except BadRequest as error:
         raise PageError(400, "This request cannot be answered.", str(error)) from None
     except Refused as refused:
         fields = {"error": refused.error, "error_description": refused.description, "iss": issuer}
         return _leave(page, answer_url(refused.redirect_uri, refused.state, **fields))
+
+
+async def _with_pending_step_up(page: PageRequest, asked: AuthorizationRequest) -> AuthorizationRequest:
+    """The request with the sign-in that a refused call needs, where the application does not say it itself."""
+    from assent.gateway.auth.embedded.pending_step_up import pending_step_up
+
+    if asked.max_age is not None or asked.acr:
+        return asked
+    ports = page.context.ports()
+    needed = await pending_step_up(ports.store, page.principal, ports.now())
+    return asked if needed is None else replace(asked, max_age=needed.max_age, acr=needed.acr)
 
 
 def _needs_new_sign_in(page: PageRequest, asked: AuthorizationRequest) -> bool:

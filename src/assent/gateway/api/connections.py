@@ -15,12 +15,13 @@ MOST_KEY = 8192
 CONNECTION: Schema = {
     "type": "object",
     "description": "An upstream that needs a connection, and whether there is one. Tokens and keys are never shown.",
-    "required": ["upstream", "auth", "identity", "connected", "scopes", "since", "expires_at"],
+    "required": ["upstream", "auth", "identity", "connected", "exchange", "scopes", "since", "expires_at"],
     "properties": {
         "upstream": {"type": "string"},
         "auth": {"type": "string", "enum": ["oauth", "key"]},
         "identity": {"type": "string", "enum": ["shared", "per_user"]},
         "connected": {"type": "boolean"},
+        "exchange": {"type": "boolean", "description": "Whether callers with a token need no connection."},
         "scopes": {"type": "array", "items": {"type": "string"}},
         "since": {"type": ["number", "null"], "description": "Seconds since 1970."},
         "expires_at": {"type": ["number", "null"], "description": "When it ends; null if it is renewed by itself."},
@@ -94,6 +95,7 @@ async def _shown(asked: ApiRequest, name: str) -> dict[str, Any]:
         "auth": settings.auth,
         "identity": settings.identity,
         "connected": kept is not None,
+        "exchange": settings.oauth.exchange is not None,
         "scopes": str(fields.get("scope") or "").split(),
         "since": kept.updated_at if kept is not None else None,
         "expires_at": None if fields.get("refresh_token") else fields.get("expires_at"),

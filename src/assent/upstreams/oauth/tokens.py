@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from assent.upstreams.oauth.errors import NotConnected, OAuthProblem
-from assent.upstreams.oauth.grants import Token, refresh
+from assent.upstreams.oauth.grants import Token, refresh, revoke
 from assent.upstreams.oauth.owner import CredentialOwner
 from assent.upstreams.oauth.vault import CredentialVault, Kept
 
@@ -84,7 +84,10 @@ class TokenSource:
                 return Token.from_json(now_kept.fields)
             async with new_http() as http:
                 new = await refresh(http, token, self._now())
-            await self._vault.put(self.upstream, owner, new.as_json(), expected=kept.version)
+                if not await self._vault.put(self.upstream, owner, new.as_json(), expected=kept.version):
+                    # The person disconnected or connected anew meanwhile, so the renewed token is nobody's.
+                    await revoke(http, new)
+                    return Token.from_json((await self._read(owner)).fields)
             return new
         except OAuthProblem as problem:
             if problem.temporary:
