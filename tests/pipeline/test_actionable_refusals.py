@@ -101,7 +101,7 @@ async def test_a_missing_dry_run_names_its_argument() -> None:
 
 async def test_a_missing_key_names_who_can_help_if_the_model_cannot_send_one() -> None:
     world = World({"note": {"side_effect": "write", "idempotency": {"key": "required"}}})
-    assert "If you cannot send keys, tell the user: an operator can set" in text_of(await world.call("note"))
+    assert "If the host cannot send keys, an operator can set" in text_of(await world.call("note"))
 
 
 async def test_the_gateway_names_its_console_and_the_command(tmp_path: Path) -> None:

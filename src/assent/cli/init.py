@@ -21,6 +21,7 @@ from assent.cli.client_files.servers import (
     unwrap_servers,
     wrap_servers,
 )
+from assent.cli.shared.platform import require_posix
 from assent.cli.shared.upstream_entries import add_upstreams
 from assent.config.load import user_file
 from assent.errors import Fault, SettingsError
@@ -49,6 +50,8 @@ def init(client: str, write: bool, undo: bool, config: Path | None) -> None:
     """
     if write and undo:
         raise click.UsageError("Use either --write or --undo.")
+    if write:
+        require_posix("assent wrap, which --write would put into the file,")
     path = _client_file(client)
     if undo:
         _undo(path)

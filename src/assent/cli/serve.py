@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from assent.cli.shared.options import config_option
+from assent.cli.shared.platform import require_posix
 
 
 @click.command()
@@ -23,6 +24,7 @@ def serve(config: Path | None, host: str, port: int, log_format: str, log_level:
 
     Example: assent serve -c assent.yaml --port 8420
     """
+    require_posix("assent serve")
     from assent.cli import serve_process
 
     if check:

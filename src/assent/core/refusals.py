@@ -26,8 +26,8 @@ class Kind:
 
 
 KEY_REMEDY = (
-    "Send one key per intended action, {place}, and reuse it on every retry of that action. If you cannot send keys, "
-    "tell the user: an operator can set `idempotency: {{key: auto}}` in the tool's contract."
+    "Send one key per intended action, {place}, and reuse it on every retry of that action. If the host cannot send "
+    "keys, an operator can set `idempotency: {{key: auto}}` in the tool's contract."
 )
 
 CATALOGUE: dict[str, Kind] = {
