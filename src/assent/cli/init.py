@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from assent.cli.client_files.backup import backups_of, keep_and_write, restore
+from assent.cli.client_files.backup import backups_of, keep_and_write, require_writable, restore
 from assent.cli.client_files.clients import CLIENTS
 from assent.cli.client_files.servers import (
     Changes,
@@ -67,6 +67,7 @@ def init(client: str, write: bool, undo: bool, config: Path | None) -> None:
     if not (changes.wrapped or changes.moved):
         click.echo("No change is needed: every server is already governed.", err=True)
         return
+    require_writable(path)
     if changes.moved:
         place = add_upstreams(config or user_file(), changes.moved)
     kept = keep_and_write(path, file.text())
