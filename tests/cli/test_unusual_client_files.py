@@ -1,4 +1,4 @@
-"""Client files as people really have them: line ends, byte order marks, anchors, comments between entries, no rights."""
+"""Client files as people have them: line ends, byte order marks, anchors, comments between entries, no rights."""
 
 from __future__ import annotations
 
