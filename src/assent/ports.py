@@ -500,15 +500,15 @@ class AuditEvidence(Protocol):
         ...
 
 
-def _no_approval_url(_approval: str) -> str | None:
+def _no_page(_path: str) -> str | None:
     return None
 
 
-def approvals_command(verb: str, approval: str) -> str | None:
-    return f"assent approvals {verb} {approval}"
+def assent_command(words: str) -> str | None:
+    return f"assent {words}"
 
 
-def no_command(_verb: str, _approval: str) -> str | None:
+def no_command(_words: str) -> str | None:
     return None
 
 
@@ -567,11 +567,11 @@ class Ports(NamedTuple):
     guards: tuple[GuardRule, ...] = ()
     mode: Literal["enforce", "observe"] = "enforce"
     policy_digest: str = ""
-    approval_url: Callable[[str], str | None] = _no_approval_url
-    """The page where people decide an approval, or None."""
-    approval_command: Callable[[str, str], str | None] = approvals_command
-    """The command with which a person decides an approval (`approve`, `reopen`), or None if no other process can
-    open the store.
+    page: Callable[[str], str | None] = _no_page
+    """The address of a page of the console (`approvals/ID`), or None if there is no console."""
+    command: Callable[[str], str | None] = assent_command
+    """The command of `assent` with these words (`approvals approve ID`), or None if no other process can open the
+    store.
     """
     leads_to: Callable[[Call], Awaitable[Sequence[tuple[str, str]]]] = _no_resolved_paths
     """The arguments of a call that are paths on this machine and resolve to another path, each with its real path."""

@@ -34,14 +34,14 @@ async def test_a_waiting_call_says_who_must_run_which_command_that_nothing_ran_a
     problem = first.problem()
     assert "Nothing has run." in problem["detail"]
     assert re.search(r"until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.", problem["detail"])
-    assert f"a person must run `assent approvals approve {first.facts['approval']}`" in problem["remedy"]
+    assert f"with `assent approvals approve {first.facts['approval']}` in their own terminal" in problem["remedy"]
     assert "--yes" not in str(problem)
     assert again.problem() == problem, "a repeated call is told the same"
 
 
 async def test_where_no_other_process_reaches_the_store_no_command_is_named() -> None:
     world = World(WIPE)
-    world.but(approval_command=lambda verb, approval: None)
+    world.but(command=lambda words: None)
     assert "assent approvals" not in str((await asked(world)).problem())
 
 

@@ -31,9 +31,10 @@ ENVELOPE = {
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The official client gives up its probe after half a second instead of ten."""
-    monkeypatch.setattr(session, "DISCOVER_TIMEOUT_SECONDS", 0.5)
+def impatient(monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config) -> None:
+    """The official client gives up its probe after half a second instead of ten; with --torture it has its defaults."""
+    if not pytestconfig.getoption("--torture"):
+        monkeypatch.setattr(session, "DISCOVER_TIMEOUT_SECONDS", 0.5)
 
 
 @pytest.fixture
@@ -91,9 +92,11 @@ async def test_a_server_of_both_eras_that_starts_slowly_accepts_the_handshake_af
     assert said == ["accept green", "hello"]
 
 
-async def test_ten_slow_servers_wrapped_at_once_all_connect(impatient: None, tmp_path: Path) -> None:
+async def test_ten_slow_servers_wrapped_at_once_all_connect_and_share_the_store(
+    impatient: None, tmp_path: Path
+) -> None:
     async def one(number: int) -> str:
-        async with connected(tmp_path / str(number), *SLOW, *ODD) as client:
+        async with connected(tmp_path, *SLOW, *ODD) as client:
             return await answer(client, "list_things")
 
     said = await asyncio.gather(*(one(number) for number in range(10)))
@@ -143,6 +146,18 @@ async def test_the_probe_that_was_given_up_is_answered_before_the_handshake(tmp_
     assert (pinged["id"], pinged["result"]) == (2, {})
     assert (probed["id"], probed["error"]["code"]) == (1, types.METHOD_NOT_FOUND)
     assert (greeted["id"], greeted["result"]["serverInfo"]["name"]) == (3, "odd")
+
+
+async def test_a_probe_behind_the_handshake_is_an_unknown_method_while_the_server_starts(tmp_path: Path) -> None:
+    async with running(home(tmp_path), *SLOW, *ODD) as client:
+        await client.say(
+            "initialize", 1, protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "t", "version": "0"}
+        )
+        await client.say("server/discover", 2, _meta=ENVELOPE)
+        answers = {one["id"]: one for one in [await client.hear(), await client.hear()]}
+        assert (await client.end())[0] == 0
+    assert answers[1]["result"]["serverInfo"]["name"] == "odd"
+    assert answers[2]["error"]["code"] == types.METHOD_NOT_FOUND
 
 
 async def test_a_client_that_only_speaks_the_modern_revision_is_asked_by_a_handshake_server(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from assent.cli.contract_init import draft
 from assent.contract.profiles import profile, profile_names
 from assent.contract.reader import read_contract
 from assent.core.tool import compile_tool
-from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
+from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools, marks_all_destructive
 
 PAYS = {
     "name": "purchase_credits",
@@ -42,6 +42,48 @@ def test_another_key_makes_another_digest() -> None:
     before = contract.digest
     assert profile("geopera").adapt(contract).digest != before
     assert profile("spec").adapt(contract) is contract
+
+
+CLAIMS: list[dict[str, object]] = [
+    {},
+    {"openWorldHint": False},
+    {"openWorldHint": True},
+    {"readOnlyHint": True},
+    {"destructiveHint": True, "readOnlyHint": False},
+    {"destructiveHint": False, "readOnlyHint": False, "openWorldHint": False},
+]
+NAMES = [
+    "get_page",
+    "send_mail",
+    "update_file",
+    "archive_note",
+    "run_command",
+    "purchase_credits",
+    "delete_all",
+    "frob",
+]
+
+
+@pytest.mark.parametrize("named", ["spec", "mcpgate", "geopera"])
+def test_an_inferred_contract_and_the_file_that_init_writes_behave_alike(named: str) -> None:
+    policy = UpstreamPolicy("up", profile(named))
+    for said in CLAIMS:
+        definitions = [
+            {"name": name, "description": name.replace("_", " ").capitalize() + ".", "annotations": said,
+             "inputSchema": {"type": "object"}}
+            for name in NAMES
+        ]  # fmt: skip
+        blanket = marks_all_destructive(definitions)
+        files = {
+            str(one["name"]): read_contract(str(one["name"]), dict(draft(one, None, policy, blanket=blanket).fields))
+            for one in definitions
+        }
+        inferred, written = (compile_tools(definitions, given, policy).tools for given in ({}, files))
+        for guessed, drafted in zip(inferred, written, strict=True):
+            for part in ("side_effect", "risk", "overwrites", "idempotency", "confirmation", "autonomous"):
+                assert getattr(guessed.contract, part) == getattr(drafted.contract, part), (guessed.name, said, part)
+            outside = guessed.contract.open_world, drafted.contract.open_world
+            assert outside in ((True, True), (False, False), (False, None)), (guessed.name, said)
 
 
 def test_an_inferred_contract_and_the_file_that_init_writes_demand_the_same() -> None:

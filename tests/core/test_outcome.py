@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assent.core.outcome import REPLAYED, Answer, Failure, Refusal, declared_failure, error_result
+from assent.core.refusals import CATALOGUE
 from support.contract_examples import contract_with
 
 
@@ -36,7 +37,7 @@ def test_an_alias_is_sent_only_where_the_profile_asks_for_it() -> None:
 def test_a_problem_is_a_tool_result_with_its_sentence_as_text() -> None:
     problem = Refusal("guard.denied").problem()
     assert error_result(problem) == {
-        "content": [{"type": "text", "text": "A guard forbids these arguments. Change the named field."}],
+        "content": [{"type": "text", "text": "A guard forbids these arguments. " + CATALOGUE["guard.denied"].remedy}],
         "structuredContent": problem,
         "isError": True,
     }

@@ -21,9 +21,10 @@ from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
     from assent.cli.shared.targets import Chosen
-    from assent.config.model import UpstreamSettings
+    from assent.config.model import Settings
     from assent.infer import Inference
     from assent.ports import LogEntry, Ports
+    from assent.upstreams.compiled_tools import UpstreamPolicy
     from assent.upstreams.openapi.api import ApiTool
 
 
@@ -66,7 +67,7 @@ def init(
         raise click.UsageError(message, ctx)
     what = chosen(ctx, target, profile, contracts, headers, config)
     upstream = what.target or "" if settings is not None else ""
-    drafts = _drafts(what) if settings is None else _drafts_of(upstream, settings.upstreams[upstream])
+    drafts = _drafts(what) if settings is None else _drafts_of(upstream, settings)
     seen = seen_in(with_ports(config, _entries)) if from_log else {}
     if settings is not None:
         seen = {one.name: seen[name] for one in drafts if (name := settings.wire_name(upstream, one.name)) in seen}
@@ -91,41 +92,61 @@ def _drafts(what: Chosen) -> list[Draft]:
         remedy = f"Name one upstream: `assent contract init NAME -c {what.target}`"
         message = "a configuration is not a server, and its upstreams are not contacted"
         raise SettingsError(Fault(message, remedy, file=what.target or ""))
-    return _draft_all([one.definition for one in read.target.subjects], read.server)
+    definitions = [one.definition for one in read.target.subjects]
+    return _draft_all(definitions, read.server, _policy_of("", what.profile))
 
 
-def _drafts_of(name: str, upstream: UpstreamSettings) -> list[Draft]:
+def _drafts_of(name: str, settings: Settings) -> list[Draft]:
     """The drafts of a configured upstream; existing contracts are ignored."""
+    upstream = settings.upstreams[name]
     if upstream.openapi is not None:
         return [draft_operation(tool) for tool in read_description(upstream.openapi).tools.values()]
     found = list_tools(name, upstream)
-    return _draft_all(found, found.server)
+    policy = _policy_of(name, upstream.profile or settings.profile, trust=upstream.trust)
+    return _draft_all(found, found.server, policy)
 
 
-def _draft_all(definitions: Sequence[Mapping[str, Any]], server: str) -> list[Draft]:
+def _policy_of(name: str, profile: str, **more: Any) -> UpstreamPolicy:
+    from assent.contract.profiles import profile as named_profile
+    from assent.upstreams.compiled_tools import UpstreamPolicy
+
+    return UpstreamPolicy(name, named_profile(profile), **more)
+
+
+def _draft_all(definitions: Sequence[Mapping[str, Any]], server: str, policy: UpstreamPolicy) -> list[Draft]:
+    from assent.upstreams.compiled_tools import marks_all_destructive
     from assent.upstreams.known import known_fields
 
-    known = known_fields(server, definitions)
-    return [draft(one, known.get(str(one.get("name")))) for one in definitions]
+    known, blanket = known_fields(server, definitions), marks_all_destructive(definitions)
+    return [draft(one, known.get(str(one.get("name"))), policy, blanket=blanket) for one in definitions]
 
 
-def draft(definition: Mapping[str, Any], known: Mapping[str, Any] | None = None) -> Draft:
+def draft(
+    definition: Mapping[str, Any],
+    known: Mapping[str, Any] | None = None,
+    policy: UpstreamPolicy | None = None,
+    *,
+    blanket: bool = False,
+) -> Draft:
     """Drafts the contract that a tool would get now. `known` is the contract that Assent ships for it, if any."""
     from assent.contract.wire import read_claims
     from assent.infer import classify
-    from assent.upstreams.compiled_tools import CONFIDENT, judge
+    from assent.upstreams.compiled_tools import CONFIDENT, judge_definition
 
     if known is not None:
         return Draft(str(definition.get("name")), known, ("this is the contract that Assent ships for it",), False)
     inference, claims = classify(definition), read_claims(definition)
-    tier, risk = judge(inference, claims, trusted=False)
+    policy = policy or _policy_of("", "spec")
+    tier, risk, overwrites, open_world = judge_definition(
+        str(definition.get("name")), definition, policy, blanket=blanket
+    )
     fields: dict[str, Any] = {"side_effect": tier.value}
-    if tier is Tier.WRITE and inference.overwrites:
+    if overwrites:
         fields["overwrites"] = True
     if risk is not DEFAULT_RISK[tier]:
         fields["risk"] = risk.value
-    if inference.open_world or claims.open_world is not None:  # a guess that it stays inside is laxer than no word
-        fields["open_world"] = inference.open_world if claims.open_world is None else claims.open_world
+    if open_world or claims.open_world is not None:  # a guess that it stays inside is laxer than no word
+        fields["open_world"] = open_world
     contradicts = claims.read_only is not None and claims.read_only != inference.read_only
     doubtful = inference.confidence < CONFIDENT or contradicts or risk is Risk.FORBIDDEN
     reasons = [_guess(inference)]

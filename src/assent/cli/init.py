@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from assent.cli.client_files.backup import backups_of, keep_and_write, restore
+from assent.cli.client_files.backup import backups_of, keep_and_write, require_writable, restore
 from assent.cli.client_files.clients import CLIENTS
 from assent.cli.client_files.servers import (
     Changes,
@@ -21,6 +21,7 @@ from assent.cli.client_files.servers import (
     unwrap_servers,
     wrap_servers,
 )
+from assent.cli.shared.platform import require_posix
 from assent.errors import Fault, SettingsError
 
 GATEWAY = "http://127.0.0.1:8420/mcp"
@@ -50,6 +51,8 @@ def init(client: str, write: bool, undo: bool, config: Path | None) -> None:
 
     if write and undo:
         raise click.UsageError("Use either --write or --undo.")
+    if write:
+        require_posix("assent wrap, which --write would put into the file,")
     path = _client_file(client)
     if undo:
         _undo(path)
@@ -65,6 +68,7 @@ def init(client: str, write: bool, undo: bool, config: Path | None) -> None:
     if not (changes.wrapped or changes.moved):
         click.echo("No change is needed: every server is already governed.", err=True)
         return
+    require_writable(path)
     if changes.moved:
         place = add_upstreams(config or user_file(), changes.moved)
     kept = keep_and_write(path, file.text())

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from assent.cli.shared.options import config_option
+from assent.cli.shared.platform import require_posix
 
 
 @click.command()
@@ -32,6 +33,7 @@ def serve(
 
     Example: assent serve -c assent.yaml --port 8420
     """
+    require_posix("assent serve")
     if workers > 1 and not check:
         from assent.cli import serve_workers
 

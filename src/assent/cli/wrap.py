@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from assent.cli.shared.platform import require_posix
+
 STARTS_WITHIN = "60s"
 
 
@@ -30,6 +32,7 @@ def wrap(config: Path | None, start_within: int, command: tuple[str, ...]) -> No
 
     Example: assent wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes
     """
+    require_posix("assent wrap")
     from assent.cli.wrap_process import start
 
     raise click.exceptions.Exit(start(config, command, start_within))

@@ -31,7 +31,7 @@ from assent.upstreams.errors import UpstreamError as UpstreamFault
 from assent.upstreams.stdio import stderr
 from assent.upstreams.stdio.link import StdioLink
 
-ApprovalCommand = Callable[[str, str], str | None]
+CommandLine = Callable[[str], str | None]
 _RUNNERS = frozenset({"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "python", "python3", "docker", "uv"})
 
 
@@ -103,19 +103,19 @@ async def run(settings: Settings, config: Path | None) -> int:
             click.echo(f"assent wrap: {left} calls are in doubt: see `assent claims list`", err=True)
 
 
-def _deciding(settings: Settings, config: Path | None) -> ApprovalCommand:
-    """The command with which a person decides an approval in this store."""
+def _deciding(settings: Settings, config: Path | None) -> CommandLine:
+    """The command with which a person decides or settles something in this store."""
     if settings.store.startswith("memory:"):
         return no_command
     chosen = f" -c {shlex.quote(str(config.resolve()))}" if config is not None else ""
-    return lambda verb, approval: f"assent approvals {verb} {approval}{chosen}"
+    return lambda words: f"assent {words}{chosen}"
 
 
-async def _talk(gateway_app: GatewayApp, link: StdioLink, stop: asyncio.Event, command: ApprovalCommand) -> int:
+async def _talk(gateway_app: GatewayApp, link: StdioLink, stop: asyncio.Event, command: CommandLine) -> int:
     streams = StandardStreams()
     caller = gateway_app.settings.auth.stdio
     assert caller is not None
-    gateway_app.ports = gateway_app.ports._replace(approval_url=lambda _: None, approval_command=command)
+    gateway_app.ports = gateway_app.ports._replace(page=lambda _: None, command=command)
 
     async def reload() -> None:
         await gateway_app.reload(link.name)

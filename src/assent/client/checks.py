@@ -19,6 +19,7 @@ from assent.client.intent import Intent, dry_run_of, is_rehearsal, make_intent
 from assent.client.options import ClientOptions
 from assent.client.question import Answer, Asker, Question, as_answer
 from assent.client.remembered_approvals import PriceAndPreview, RememberedApprovals
+from assent.client.ui.terminal import refuse
 from assent.contract.tiers import Tier
 from assent.core.outcome import Refusal
 
@@ -28,6 +29,11 @@ _WHY = {
     Tier.DESTRUCTIVE: "it changes or deletes something for good",
     Tier.SHARE_EXPORT: "it lets something out",
 }
+
+_NOBODY_ASKED = "This call needs a person's agreement, and this client has no person to ask. Nothing was started."
+_GIVE_AN_ASKER = (
+    "Tell the user: the program must be given an `asker`, for example `GovernedClient(..., asker=Terminal())`."
+)
 
 
 class PreCallChecks:
@@ -131,7 +137,11 @@ class PreCallChecks:
             self.allowances.decline(intent.digest, self._client_options.now())
             raise Refusal("confirm.declined")
         if answer.action != "accept":
-            raise Refusal("confirm.cancelled")
+            raise (
+                Refusal("confirm.cancelled")
+                if self._asker is not refuse
+                else Refusal("confirm.cancelled", _NOBODY_ASKED, remedy=_GIVE_AN_ASKER)
+            )
         intent.agreed = True
         self._catalogue.accept(listed)
         if answer.remember is not None:

@@ -34,7 +34,7 @@ CATALOGUE: dict[str, Kind] = {
     "authenticate.missing": Kind(
         401,
         "No credentials were given.",
-        "Send an API key or a token as `Authorization: Bearer ...`.",
+        "Send an API key or a token as `Authorization: Bearer ...`. An operator makes keys with `assent keys create`.",
         "person",
         "challenge",
         alias="authentication_required",
@@ -53,7 +53,7 @@ CATALOGUE: dict[str, Kind] = {
     "authorize.missing_permissions": Kind(
         403,
         "The caller lacks permissions this tool needs.",
-        "Ask for the missing permissions; calling again will not help.",
+        "Tell the user: an operator must give the missing permissions. Calling again will not help.",
         "person",
         "challenge",
         alias="permission_denied",
@@ -61,14 +61,14 @@ CATALOGUE: dict[str, Kind] = {
     "authorize.no_test_endpoint": Kind(
         403,
         "A test caller reached a tool that has no test endpoint.",
-        "Configure `test:` for the upstream, or call with live credentials.",
+        "Tell the user: an operator can configure `test:` for the upstream, or the caller uses live credentials.",
         "operator",
         alias="permission_denied",
     ),
     "authorize.stopped": Kind(
         503,
         "An operator has stopped calls like this one. Nothing has run.",
-        "Tell the user and do not call again until an operator releases the stop.",
+        "Tell the user, and do not call again until an operator releases the stop (console, page Stop).",
         "operator",
         alias="policy_violation",
     ),
@@ -122,7 +122,7 @@ CATALOGUE: dict[str, Kind] = {
     "recall.in_doubt": Kind(
         409,
         "It is not known whether an earlier call with this key took effect.",
-        "Do not repeat it with a new key. An operator settles it: assent claims settle.",
+        "Do not repeat it with a new key. Tell the user: an operator settles it (`assent claims settle`).",
         "operator",
         alias="in_doubt",
     ),
@@ -138,7 +138,12 @@ CATALOGUE: dict[str, Kind] = {
         "Use the first answer; to get a new secret, make a new one with a new key.",
         alias="secret_already_delivered",
     ),
-    "guard.denied": Kind(403, "A guard forbids these arguments.", "Change the named field.", alias="policy_violation"),
+    "guard.denied": Kind(
+        403,
+        "A guard forbids these arguments.",
+        "Change the named field, or tell the user which guard forbids it.",
+        alias="policy_violation",
+    ),
     "guard.flow_untrusted": Kind(
         403,
         "A value of this call comes from untrusted content, not from the user.",
@@ -148,7 +153,7 @@ CATALOGUE: dict[str, Kind] = {
     "guard.policy_denied": Kind(
         403,
         "A policy forbids this call.",
-        "Do not repeat it. Tell the user which policy forbids it.",
+        "Do not repeat it. Tell the user which policy forbids it; an operator can change it.",
         alias="policy_violation",
     ),
     "guard.result_denied": Kind(
@@ -160,7 +165,7 @@ CATALOGUE: dict[str, Kind] = {
     "guard.mask_misfit": Kind(
         403,
         "Parts of the result are masked, and the rest does not fit the tool's output schema, so it is withheld.",
-        "The call has run; do not repeat it. An operator can change the guard or the output schema.",
+        "The call has run; do not repeat it. Tell the user: an operator can change the guard or the output schema.",
         "operator",
         alias="policy_violation",
     ),
@@ -225,7 +230,7 @@ CATALOGUE: dict[str, Kind] = {
     "confirm.too_many_pending": Kind(
         429,
         "Too many of your calls wait for approval.",
-        "Wait until some of them are decided.",
+        "Tell the user: a person must decide some of them (`assent approvals list`).",
         retryable=True,
         alias="rate_limit_exceeded",
     ),
@@ -239,7 +244,7 @@ CATALOGUE: dict[str, Kind] = {
     "step_up.required": Kind(
         401,
         "The authentication is too weak or too old for this call.",
-        "The person must log in again, as named here, and the call must come with the new token.",
+        "Tell the user: they must log in again, as named here. Then call again with the new token.",
         "person",
         "challenge",
         alias="step_up_required",
@@ -261,14 +266,14 @@ CATALOGUE: dict[str, Kind] = {
     "claim.budget_exceeded": Kind(
         402,
         "The call would cost more than is left of its budget.",
-        "Tell the user; spend less, or wait for the next window of the budget.",
+        "Tell the user: spend less, wait for the next window, or have an operator raise the budget (`budgets:`).",
         "person",
         alias="budget_exceeded",
     ),
     "claim.unavailable": Kind(
         503,
         "The call could not be recorded, so it was not made.",
-        "Try again later.",
+        "Try again later. If it continues, tell the user: an operator checks the store with `assent store check`.",
         "operator",
         retryable=True,
         alias="unavailable",
@@ -276,7 +281,7 @@ CATALOGUE: dict[str, Kind] = {
     "execute.unavailable": Kind(
         503,
         "The tool's server could not be reached; nothing was done.",
-        "Try again later.",
+        "Try again later. If it continues, tell the user: an operator finds the reason with `assent doctor`.",
         retryable=True,
         alias="unavailable",
     ),
@@ -293,7 +298,7 @@ CATALOGUE: dict[str, Kind] = {
     "execute.undeclared_failure": Kind(
         502,
         "The tool failed in a way its contract does not declare.",
-        "Tell the user; an operator can see what happened.",
+        "Tell the user: an operator sees what happened in the audit log (`assent audit tail`).",
         "operator",
         alias="undeclared_failure",
     ),
@@ -307,7 +312,7 @@ CATALOGUE: dict[str, Kind] = {
     "record.unavailable": Kind(
         503,
         "Calls cannot be recorded at the moment, so none is made.",
-        "Try again later.",
+        "Try again later. If it continues, tell the user: an operator checks the store with `assent store check`.",
         "operator",
         retryable=True,
         alias="unavailable",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from assent.core.link_hosts import misread_host
@@ -53,6 +54,11 @@ def visible(text: str) -> str:
 def counted(number: int, what: str) -> str:
     """A number with its noun: `1 tool`, `2 tools`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def waiting(seconds: float) -> str:
+    """A time to wait, in whole seconds."""
+    return counted(max(1, ceil(seconds)), "second")
 
 
 def _pile(marks: str) -> str:

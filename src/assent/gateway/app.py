@@ -264,7 +264,7 @@ class GatewayApp:
 
     def _make_notifier(self, settings: Settings) -> Notifier:
         try:
-            return Notifier(settings.notify, self.store, time.time, lambda one: self.ports.approval_url(one))
+            return Notifier(settings.notify, self.store, time.time, lambda one: self.ports.page(f"approvals/{one}"))
         except BadAddress as error:
             raise SettingsError(Fault(str(error), "Correct the address", "notify")) from None
 
@@ -356,7 +356,7 @@ class GatewayApp:
             derive_key=self.keyring.derive,
             keyed_hash=self.keyring.keyed_hash,
             stops=self.stop_switches.current,
-            approval_url=lambda approval: f"{settings.public_url.rstrip('/')}/console/approvals/{approval}",
+            page=lambda path: f"{settings.public_url.rstrip('/')}/console/{path}",
             leads_to=self._real_paths_of,
             seen=self.tally.count_call,
             evidence=self.evidence,

@@ -16,6 +16,7 @@ from assent.contract.binding import Binding, Offered, bind
 from assent.contract.files import WrittenContract, contract_paths, load_written
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reader import read_contract
+from assent.contract.required_keys import unsendable_keys
 from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names
 from assent.core.pins import Pin, changed
 from assent.core.quotas import budgets_never_spent
@@ -204,6 +205,7 @@ class ToolCatalogueLoader:
         withheld = {name: why for one in compiled_tools for name, why in one.withheld.items()}
         catalogue = catalogue_that_holds([tool for one in compiled_tools for tool in one.tools], withheld)
         self._tell_withheld(catalogue)
+        self._tell_unsendable_keys(catalogue)
         self._log_contract_faults()
         differs = _visible_parts(catalogue) != _visible_parts(self.catalogue)
         self.catalogue = catalogue
@@ -222,6 +224,13 @@ class ToolCatalogueLoader:
             logger.error("%s is withheld: %s", name, why)
         if len(new) > MOST_NAMED:
             logger.error("%d more tools are withheld; `assent serve --check` names them", len(new) - MOST_NAMED)
+
+    def _tell_unsendable_keys(self, catalogue: Catalogue) -> None:
+        """Name the tools whose required key most hosts cannot send, each once."""
+        known = {tool.contract.digest for tool in self.catalogue.tools.values()}
+        new = [tool.contract for tool in catalogue.tools.values() if tool.contract.digest not in known]
+        if (warning := unsendable_keys(new)) is not None:
+            logger.warning("%s", warning)
 
     def check_contracts(self) -> None:
         """Raises if a tool has no contract and the settings make that an error."""

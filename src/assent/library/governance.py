@@ -25,6 +25,7 @@ from assent.contract.files import contract_paths, load_written
 from assent.contract.model import Contract
 from assent.contract.name_patterns import ContractLookup
 from assent.contract.profiles import profile as named_profile
+from assent.contract.required_keys import unsendable_keys
 from assent.contract.wire import dropped_hints
 from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.default_step_up import DefaultStepUp
@@ -42,7 +43,7 @@ from assent.mcp.confirmation import ConfirmationCodec
 from assent.mcp.request_state import RequestStateCodec
 from assent.pipeline.effects import EffectRunner
 from assent.pipeline.ports_factory import make_ports
-from assent.ports import Ports, Store, approvals_command, no_command
+from assent.ports import Ports, Store, assent_command, no_command
 from assent.stores.ids import new_id
 from assent.stores.memory import MemoryStore
 from assent.stores.open import open_lazily
@@ -141,7 +142,7 @@ class Governance(ABC, Generic[E]):
             policies=self._policies,
             policy_digest=self._policies.digest if self._policies is not None else "",
             default_step_up=default_step_up,
-            approval_command=no_command if store == "memory://" else approvals_command,
+            command=no_command if store == "memory://" else assent_command,
         )
         state_key = None if secrets is None else keyring.key("sealing")
         self._codec = ConfirmationCodec(RequestStateCodec(state_key, now))
@@ -199,6 +200,7 @@ class Governance(ABC, Generic[E]):
         if faults:
             raise ContractError(faults)
         self._log_withheld(withheld)
+        self._log_unsendable_keys(tools)
         catalogue = catalogue_of(tools, withheld)
         if not late and (wrong := policy_faults(self._policies, catalogue, {server}, complete=True)):
             raise SettingsError(wrong)
@@ -210,6 +212,13 @@ class Governance(ABC, Generic[E]):
         for name in sorted(withheld.keys() - self._told):
             logger.log(level, "%s is not served: %s. %s", name, withheld[name], _HOW_TO_DECLARE)
         self._told |= withheld.keys()
+
+    def _log_unsendable_keys(self, tools: Sequence[Tool]) -> None:
+        """Log each tool once whose required key most hosts cannot send."""
+        new = [tool.contract for tool in tools if tool.name not in self._told]
+        if (warning := unsendable_keys(new)) is not None:
+            logger.warning("%s", warning)
+        self._told |= {tool.name for tool in tools}
 
     def _faults(self, contract: Contract, function: Registered) -> list[Fault]:
         """Return faults where the contract promises something that this function cannot do in this process."""

@@ -32,7 +32,7 @@ def authorize(
     missing = principal.lacks(tool.contract.permissions) if tool.contract.permissions else ()
     refused = bool(missing) and not _rehearses_locked(request, tool)
     if refused:
-        trace.refuse_or_note("authorize", missing_permissions_refusal(tool, missing))
+        trace.refuse_or_note("authorize", missing_permissions_refusal(tool, missing, principal))
     if policies is not None:
         check_tool_policies(principal, tool, policies, trace)
     if not refused:
@@ -56,11 +56,14 @@ def stopped_refusal(stop: Stop) -> Refusal:
     return Refusal("authorize.stopped", stop.said(), stop=stop.id, scope=stop.scope)
 
 
-def missing_permissions_refusal(tool: Tool, missing: tuple[str, ...]) -> Refusal:
-    """The refusal that names all missing permissions in one challenge."""
+def missing_permissions_refusal(tool: Tool, missing: tuple[str, ...], principal: Principal) -> Refusal:
+    """The refusal that names all missing permissions in one challenge, and who can give them."""
+    wanted = ", ".join(missing)
+    given = "log in again with" if principal.bearer else "an operator must give this caller (`auth:`)"
     return Refusal(
         "authorize.missing_permissions",
-        f"{tool.name} needs {', '.join(missing)}.",
+        f"{tool.name} needs {wanted}. Nothing has run.",
+        remedy=f"Tell the user: {given} the scopes {wanted}. Calling again without them will not help.",
         missing_permissions=list(missing),
         required_permissions=list(tool.contract.permissions),
     )

@@ -14,6 +14,7 @@ from assent.core.claims import ClaimRecord, State, claim_name, derives_key
 from assent.core.guard_finding import finding_facts, finding_values
 from assent.core.outcome import Refusal
 from assent.core.quotas import Quotas, SpendBudget, quotas_of
+from assent.core.render import waiting
 from assent.errors import StoreError
 from assent.pipeline.trace import CallTrace
 from assent.ports import ApprovalGone, OverBudget, Ports, RateLimited
@@ -99,8 +100,11 @@ def _with_counts(quotas: Quotas, trace: CallTrace) -> Quotas:
 def quota_refusal(exceeded: RateLimited | OverBudget) -> Refusal:
     """The refusal of a call beyond its quotas: when to retry, or what is left."""
     if isinstance(exceeded, RateLimited):
-        return Refusal("claim.rate_limited", retry_after_ms=max(1, ceil(exceeded.seconds * 1000)))
-    return Refusal("claim.budget_exceeded", limit=str(exceeded.limit), left=str(max(exceeded.left, Decimal(0))))
+        detail = f"There were too many calls in too little time. The next one can come in {waiting(exceeded.seconds)}."
+        return Refusal("claim.rate_limited", detail, retry_after_ms=max(1, ceil(exceeded.seconds * 1000)))
+    left = max(exceeded.left, Decimal(0))
+    detail = f"The call would cost more than is left of its budget: {left} of {exceeded.limit}. Nothing has run."
+    return Refusal("claim.budget_exceeded", detail, limit=str(exceeded.limit), left=str(left))
 
 
 def claim_from_record(call: Call, record: ClaimRecord, ports: Ports, *, ran_before: bool = False) -> Claim:

@@ -15,13 +15,18 @@ from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.outcome import Pause, Refusal
 from assent.core.policy_verdict import why_approved
-from assent.core.render import question, quoted, visible
+from assent.core.render import question, quoted, visible, waiting
 from assent.core.risk import ambiguous, asked_by, stricter
+from assent.pipeline.places import place_of
 from assent.pipeline.rehearse import Rehearsed
 from assent.pipeline.trace import CallTrace
 from assent.ports import CoolingDown, Ports, TooManyPending
 
-_CALL_AGAIN = "once it is approved, call again with the same arguments."
+_CALL_AGAIN = "Once it is approved, call again with the same arguments."
+_NO_PLACE = (
+    "Tell the user: this server keeps approvals in memory, so only a client that shows the question to its user can "
+    "decide it. Its operator can set a store, so that people can decide it elsewhere."
+)
 
 
 async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, trace: CallTrace) -> Approval | None:
@@ -82,14 +87,25 @@ def pending(approval: Approval, ports: Ports) -> Refusal:
     detail = f"This call waits for a person's approval. Nothing has run. It can be decided until {until}."
     if approval.details and approval.details.get("why"):
         detail += f" It is asked because {visible(approval.details['why'])}."
-    url, command = ports.approval_url(approval.id), ports.approval_command("approve", approval.id)
-    facts = {"approval": approval.id}
-    if url is not None:
-        facts["approval_url"] = url
-        facts["remedy"] = f"Tell the user that it is decided at {url}; {_CALL_AGAIN}"
-    elif command is not None:
-        facts["remedy"] = f"Tell the user: a person must run `{command}` in their own terminal; {_CALL_AGAIN}"
+    url, place = ports.page(f"approvals/{approval.id}"), _place_of(approval, ports)
+    facts = {"approval": approval.id, **({"approval_url": url} if url is not None else {})}
+    facts["remedy"] = (
+        _NO_PLACE if place is None else f"Tell the user: {_deciders(approval)} must approve it {place}. {_CALL_AGAIN}"
+    )
     return Refusal("confirm.approval_pending", detail, **facts)
+
+
+def _place_of(approval: Approval, ports: Ports) -> str | None:
+    return place_of(ports, f"approvals/{approval.id}", f"approvals approve {approval.id}")
+
+
+def _deciders(approval: Approval) -> str:
+    """Who may decide, as `approve` checks it."""
+    if approval.by != "approver":
+        return "a person"
+    if approval.quorum > 1:
+        return f"{approval.quorum} people with the role approver, other than the requester,"
+    return "a person with the role approver, other than the requester,"
 
 
 def _declined_refusal(approval: Approval, ports: Ports) -> Refusal:
@@ -98,7 +114,7 @@ def _declined_refusal(approval: Approval, ports: Ports) -> Refusal:
     if approval.decline is not None and approval.decline.reason:
         facts["reason"] = approval.decline.reason[:MOST_REASON]
         detail = f"A person declined this call. Their reason, in their own words: {quoted(facts['reason'])}."
-    command = ports.approval_command("reopen", approval.id)
+    command = ports.command(f"approvals reopen {approval.id}")
     if command is not None:
         facts["remedy"] = (
             f"Do not repeat it; ask the user what to do instead. A person can take the decline back with `{command}`."
@@ -143,9 +159,14 @@ async def _ask(draft: Approval, call: Call, ports: Ports) -> Approval:
     try:
         return await ports.store.ask(draft, draft.asked_at, ports.most_pending, entry, _cooldown(draft, ports))
     except TooManyPending:
-        raise Refusal("confirm.too_many_pending") from None
+        place = place_of(ports, "approvals", "approvals list")
+        where = {"remedy": f"Tell the user: a person must decide some of them {place}."} if place is not None else {}
+        raise Refusal("confirm.too_many_pending", **where) from None
     except CoolingDown as cooling:
-        raise Refusal("confirm.cooling_down", retry_after_ms=max(1, ceil(cooling.seconds * 1000))) from None
+        wait = (
+            f"A person declined a call of this tool moments ago. It can be asked again in {waiting(cooling.seconds)}."
+        )
+        raise Refusal("confirm.cooling_down", wait, retry_after_ms=max(1, ceil(cooling.seconds * 1000))) from None
 
 
 def _cooldown(draft: Approval, ports: Ports) -> float:

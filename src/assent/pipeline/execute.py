@@ -22,6 +22,7 @@ from assent.core.tool_events import collecting_events, recorded_events
 from assent.errors import StoreError
 from assent.pipeline.claim import Claim
 from assent.pipeline.guard import GuardedResult, guard_result, require_connection
+from assent.pipeline.places import doubt_refusal
 from assent.pipeline.trace import CallTrace
 from assent.ports import NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
 
@@ -178,7 +179,7 @@ async def _end_unknown(claim: Claim, ports: Ports, code: str = "", error: Except
         await _end(claim, State.FAILED, None, ports, code=code or "execute.failed")
         raise error or Refusal("execute.failed")
     await _end(claim, State.IN_DOUBT, None, ports, code=code or "execute.in_doubt")
-    raise Refusal("execute.in_doubt")
+    raise doubt_refusal("execute.in_doubt", ports)
 
 
 async def _end_cancelled(claim: Claim, ports: Ports) -> None:
@@ -243,9 +244,9 @@ def _event_entries(claim: Claim, ports: Ports, now: float) -> list[Entry]:
 async def _settle(claim_id: str, epoch: int, settlement: Settlement, entries: list[Entry], ports: Ports) -> None:
     try:
         if not await ports.store.settle(claim_id, epoch, settlement, entries):
-            raise Refusal("execute.in_doubt")
+            raise doubt_refusal("execute.in_doubt", ports)
     except StoreError:
-        raise Refusal("execute.in_doubt") from None
+        raise doubt_refusal("execute.in_doubt", ports) from None
 
 
 def _valid_until(

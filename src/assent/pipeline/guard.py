@@ -19,6 +19,8 @@ from assent.pipeline.policy_check import check_call_policies
 from assent.pipeline.trace import CallTrace
 from assent.ports import Flow, Ports, RateLimited
 
+_GUARDS = "An operator can change it under `guards:`."
+
 
 async def require_connection(call: Call, ports: Ports, scope: str | None = None) -> None:
     """Refuse a call whose upstream is not connected for this caller, before a person is asked about it.
@@ -112,7 +114,7 @@ def _act(found: GuardFinding, trace: CallTrace) -> None:
     """Refuse, ask or record, as the guard says. In observe mode only record; an approval is then noted by `confirm`."""
     trace.guards.append(found)
     if found.action == "deny":
-        refusal = Refusal("guard.denied", found.sentence, rule=found.rule, field=found.field)
+        refusal = Refusal("guard.denied", found.sentence, remedy=_remedy(found), rule=found.rule, field=found.field)
         if not found.observed:
             raise refusal
         trace.would_stop("guard", refusal.code, f"{found.rule}: {found.sentence}")
@@ -154,7 +156,16 @@ def guard_result(call: Call, result: dict[str, Any], ports: Ports, *, observing:
 
 
 def _withheld(found: GuardFinding) -> Refusal:
-    return Refusal("guard.result_denied", f"The result is withheld. {found.sentence}", rule=found.rule)
+    remedy = (
+        f"The call has run; do not repeat it. Tell the user: the guard {found.rule} withholds the result. {_GUARDS}"
+    )
+    return Refusal("guard.result_denied", f"The result is withheld. {found.sentence}", remedy=remedy, rule=found.rule)
+
+
+def _remedy(found: GuardFinding) -> str:
+    """What the model can change, and who can change the guard."""
+    change = f"Change {found.field}, or tell" if found.field else "Tell"
+    return f"{change} the user: the guard {found.rule} forbids this. {_GUARDS}"
 
 
 def _mask(rule: GuardRule, result: dict[str, Any], findings: list[GuardFinding], observing: bool) -> dict[str, Any]:

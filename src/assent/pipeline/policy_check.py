@@ -36,7 +36,11 @@ def policy_refusal(verdict: PolicyVerdict) -> Refusal:
     """The refusal that names the first policy and its reason, and all that deny."""
     first, ids = verdict.denied[0], list(dict.fromkeys(one.id for one in verdict.denied))
     detail = f"The policy {first.id} forbids this call" + (f": {first.reason.rstrip('.')}." if first.reason else ".")
-    return Refusal("guard.policy_denied", detail, policy=first.id, policies=ids)
+    remedy = (
+        f"Do not repeat it. Tell the user: the policy {first.id} forbids it. An operator can change it under "
+        "`policies:`; `assent policy explain` shows its text."
+    )
+    return Refusal("guard.policy_denied", detail, remedy=remedy, policy=first.id, policies=ids)
 
 
 def _apply(stage: str, verdict: PolicyVerdict, trace: CallTrace) -> None:

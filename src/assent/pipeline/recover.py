@@ -9,6 +9,7 @@ from assent.core.claims import ClaimRecord, State
 from assent.core.outcome import Answer, Refusal
 from assent.pipeline.claim import Claim, claim_from_record
 from assent.pipeline.execute import execute, keep
+from assent.pipeline.places import doubt_refusal
 from assent.pipeline.trace import CallTrace
 from assent.ports import Ports
 
@@ -18,12 +19,12 @@ async def recover(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrac
     recovery = call.tool.contract.idempotency.recovery
     if recovery == "none":
         await _doubt(call, record, ports, trace)
-        trace.refuse_or_note("recall", Refusal("recall.in_doubt"))
+        trace.refuse_or_note("recall", doubt_refusal("recall.in_doubt", ports))
         return None
     done = await _look_up(call, ports) if recovery == "reconcile" else "not_done"
     if done == "unknown":
         await _doubt(call, record, ports, trace)
-        trace.refuse_or_note("recall", Refusal("recall.in_doubt"))
+        trace.refuse_or_note("recall", doubt_refusal("recall.in_doubt", ports))
         return None
     trace.handed_over = True
     return await ports.work.shield(_take_over_and_finish(call, record, done, ports, trace))

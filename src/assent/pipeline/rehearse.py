@@ -62,7 +62,8 @@ def _dry_run_refusal(call: Call) -> Refusal:
     """The refusal of a call without its required dry run. No retry helps if the tool has no dry run of its own."""
     spec = call.tool.contract.dry_run
     if call.tool.rehearses or spec.simulated == "accepted":
-        return Refusal("rehearse.dry_run_required", dry_run_argument=spec.argument)
+        first = f"Call it with `{spec.argument}: true`, read the preview, then call it again without `{spec.argument}`."
+        return Refusal("rehearse.dry_run_required", remedy=first, dry_run_argument=spec.argument)
     return Refusal("rehearse.dry_run_required", _NO_DRY_RUN, remedy=_ACCEPT_SIMULATED, dry_run_argument=spec.argument)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile
@@ -123,28 +123,42 @@ def _infer_contract(
 ) -> Contract | None:
     if policy.without_contract != "infer":
         return None
-    from assent.infer.page_views import is_view
-
-    inference, claims = classify(definition), read_claims(definition)
-    if blanket and claims.destructive and inference.confidence >= CONFIDENT and is_view(definition):
-        claims = replace(claims, destructive=None)
-    tier, risk = judge(inference, claims, trusted=policy.trust == "annotations")
-    by_verb = policy.profile.tier_by_verb(name) if policy.trust != "annotations" else None
-    if by_verb is not None and by_verb > tier:
-        tier, risk = by_verb, max(DEFAULT_RISK[by_verb], risk)
+    inference, judged = classify(definition), judge_definition(name, definition, policy, blanket=blanket)
     fields: dict[str, Any] = {
-        "side_effect": tier,
-        "risk": risk,
-        "overwrites": tier is Tier.WRITE and inference.overwrites,
-        "open_world": _reaches_out(inference, claims, trusted=policy.trust == "annotations"),
+        "side_effect": judged.tier,
+        "risk": judged.risk,
+        "overwrites": judged.overwrites,
+        "open_world": judged.open_world,
         "labels": inference.labels.as_json(),
     }
     title = definition.get("title") or _annotated_title(definition)
     if isinstance(title, str) and title.strip():
         fields["title"] = title[:2000]
-    if tier is Tier.READ:
-        fields["overwrites"] = False
     return read_contract(name, fields)
+
+
+class Judged(NamedTuple):
+    """What a tool without a contract is taken for."""
+
+    tier: Tier
+    risk: Risk
+    overwrites: bool
+    open_world: bool
+
+
+def judge_definition(name: str, definition: Mapping[str, Any], policy: UpstreamPolicy, *, blanket: bool) -> Judged:
+    """Judge a tool by its definition. The gateway and `contract init` use this, so that both decide alike."""
+    from assent.infer.page_views import is_view
+
+    inference, claims, trusted = classify(definition), read_claims(definition), policy.trust == "annotations"
+    if blanket and claims.destructive and inference.confidence >= CONFIDENT and is_view(definition):
+        claims = replace(claims, destructive=None)
+    tier, risk = judge(inference, claims, trusted=trusted)
+    by_verb = policy.profile.tier_by_verb(name) if not trusted else None
+    if by_verb is not None and by_verb > tier:
+        tier, risk = by_verb, max(DEFAULT_RISK[by_verb], risk)
+    overwrites = tier is Tier.WRITE and inference.overwrites
+    return Judged(tier, risk, overwrites, _reaches_out(inference, claims, trusted=trusted))
 
 
 def marks_all_destructive(definitions: Sequence[Mapping[str, Any]]) -> bool:

@@ -20,6 +20,14 @@ def backups_of(link: Path) -> list[Path]:
     return [path for path in reversed(found) if path.exists()]
 
 
+def require_writable(link: Path) -> None:
+    """Raise if the file cannot be replaced, before anything else is changed."""
+    try:
+        draft(link.resolve(), b"").unlink()
+    except OSError as error:
+        raise _not_written(link, error) from None
+
+
 def keep_and_write(link: Path, new: str) -> Path:
     """Write the new text and keep the old file under a free name, with the same permissions."""
     file = link.resolve()  # A symbolic link stays a link.
