@@ -80,12 +80,13 @@ async def run(calls: int, rounds: int) -> None:
 
 
 def report(results: dict[str, list[Measured]]) -> None:
-    reference = statistics.median(measured.cpu_us for measured in next(iter(results.values())))
+    references = next(iter(results.values()))
     print(f"{'':44} {'calls/s':>9} {'CPU us/call':>12} {'/ ref':>6}")
     for title, measures in results.items():
         cpu = statistics.median(measured.cpu_us for measured in measures)
         rate = statistics.median(measured.per_second for measured in measures)
-        print(f"{title:44} {rate:9,.0f} {cpu:12.1f} {cpu / reference:6.2f}")
+        ratio = statistics.median(own.cpu_us / ref.cpu_us for own, ref in zip(measures, references, strict=True))
+        print(f"{title:44} {rate:9,.0f} {cpu:12.1f} {ratio:6.2f}")
 
 
 def main() -> None:
