@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 WORKERS ?= 2
 PART ?= 1
+MINUTES ?= 30
 
 # The tests start hundreds of processes: where bytecode may not be kept, each of them compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -34,6 +35,7 @@ bench: install
 
 torture: install
 	$(BIN)/python -m pytest tests --torture --part $(PART)
+	$(BIN)/python -m bench.soak --minutes $(MINUTES)
 
 docs-reference: install
 	$(BIN)/python -m assent.reference docs/reference
