@@ -1,6 +1,6 @@
 """One table and one chart: what a call costs through Assent, beside an echo, nginx, servers and other gateways.
 
-    python -m bench.table [--rounds 3] [--calls 4000] [--only PART] [--write docs]
+    python -m bench.table [--rounds 3] [--calls 3000] [--minutes 9] [--only PART] [--write docs]
 
 Every server runs from the start to the end of the run, on one core; the load and what is behind the gateways share the
 other. In each round every server takes its turn, and its cost is held against the echo's in the same round, since
@@ -96,7 +96,8 @@ def rows(echo: int, sdk: int, database: str) -> list[Row]:
     ]
 
 
-async def run(rounds: int, calls: int, only: str) -> list[Row]:
+async def run(rounds: int, calls: int, only: str, until: float) -> list[Row]:
+    """Rounds until there were enough, or until another one would not end in time."""
     with ExitStack() as stack:
         _, echo = stack.enter_context(server("echo", core=1))
         _, sdk = stack.enter_context(server("mcp", core=1))
@@ -111,8 +112,11 @@ async def run(rounds: int, calls: int, only: str) -> list[Row]:
                 row.trouble = f"does not start: {error or type(error).__name__}"
             print(f"{row.title}: {row.trouble or 'runs'}", file=sys.stderr, flush=True)
         for _ in range(rounds):
+            started = time.monotonic()
             for row in table:
                 await _take_turn(row, table[0], calls)
+            if 2 * time.monotonic() - started > until:
+                break
     return table
 
 
@@ -163,18 +167,18 @@ def write(folder: Path, table: list[Row], note: str) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--calls", type=int, default=4000)
+    parser.add_argument("--calls", type=int, default=3000)
+    parser.add_argument("--minutes", type=float, default=9, help="no round starts that would end later")
     parser.add_argument("--only", default="", help="rows whose title has this in it, and the echo")
     parser.add_argument("--write", type=Path, metavar="DOCS")
     options = parser.parse_args()
     os.sched_setaffinity(0, {1})
     load = [os.getloadavg()[0]]
-    table = asyncio.run(run(options.rounds, options.calls, options.only))
+    table = asyncio.run(run(options.rounds, options.calls, options.only, time.monotonic() + 60 * options.minutes))
     load.append(os.getloadavg()[0])
-    note = (
-        f"{time.strftime('%Y-%m-%d')}, 32 connections, {options.rounds} rounds of {options.calls:,} calls or a share "
-    )
-    note += f"of them, one of two cores each; load of the machine {min(load):.1f} to {max(load):.1f}."
+    note = f"{time.strftime('%Y-%m-%d')}, 32 connections, {len(table[0].measured)} rounds of {options.calls:,} calls "
+    note += "(slow servers get fewer), each server on one of two cores; "
+    note += f"load of the machine {min(load):.1f} to {max(load):.1f}."
     print(markdown(table, note))
     if options.write:
         write(options.write, table, note)
