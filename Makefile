@@ -9,6 +9,7 @@ PRODUCT := $(VENV)/.product
 STAMP   := $(VENV)/.installed
 WORKERS ?= 2
 PART ?= 1
+MINUTES ?= 30
 
 # The tests start hundreds of processes: where bytecode may not be kept, each of them compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -57,6 +58,7 @@ bench: install
 
 torture: install
 	$(BIN)/python -m pytest tests --torture --part $(PART)
+	$(BIN)/python -m bench.soak --minutes $(MINUTES)
 
 docs: install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group docs

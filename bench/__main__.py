@@ -7,14 +7,16 @@ import subprocess
 import sys
 
 BENCHES = (
+    ["bench.table", "--write", "docs"],
     ["bench.decide"],
     ["bench.start"],
     ["bench.policy"],
     ["bench.guards"],
     ["bench.client"],
-    ["bench.gateway", "--calls", "20000", "--rounds", "3"],
     ["bench.stores"],
     ["bench.replicas"],
+    ["bench.catalogue"],
+    ["bench.growth", "--claims", "100000"],
     ["bench.lint"],
     ["bench.audit", "--entries", "200000"],
     ["bench.replay"],

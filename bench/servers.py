@@ -72,6 +72,7 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 def mcp_server() -> App:
     """An upstream for a proxy that speaks with the SDK's client."""
     from mcp.server import MCPServer
+    from mcp.server.transport_security import TransportSecuritySettings
 
     server = MCPServer("echo", log_level="CRITICAL")
 
@@ -79,7 +80,9 @@ def mcp_server() -> App:
     def echo(a: int, b: str, c: float, d: list[int], e: dict[str, Any]) -> dict[str, Any]:
         return {"a": a, "b": b, "c": c, "d": d, "e": e}
 
-    return cast("App", server.streamable_http_app(json_response=True, stateless_http=True))
+    anywhere = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    app = server.streamable_http_app(json_response=True, stateless_http=True, transport_security=anywhere)
+    return cast("App", app)
 
 
 def fastmcp_proxy(url: str) -> App:
@@ -88,7 +91,43 @@ def fastmcp_proxy(url: str) -> App:
     return create_proxy(url).http_app(stateless_http=True, json_response=True)
 
 
-SERVERS: dict[str, Callable[..., App]] = {"echo": lambda: echo, "mcp": mcp_server, "fastmcp": fastmcp_proxy}
+def many_servers(tools: str) -> App:
+    """Any number of servers, one for each path, with so many tools each; `/huge/...` has five hundred times as many."""
+    count = int(tools)
+
+    def listed(start: int, stop: int) -> list[dict[str, Any]]:
+        return [{**TOOLS[number % len(TOOLS)], "name": f"tool_{number}"} for number in range(start, stop)]
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        body = b""
+        while (message := await receive()).get("more_body"):
+            body += message["body"]
+        request = orjson.loads(body + message["body"])
+        result: dict[str, Any] = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
+        if request["method"] == "tools/list" and scope["path"].startswith("/huge/"):
+            start = int(request["params"].get("cursor", 0))
+            more = {"nextCursor": str(start + 1000)} if start + 1000 < count * 500 else {}
+            result |= {"tools": listed(start, start + 1000), **more}
+        elif request["method"] == "tools/list":
+            result |= {"tools": listed(0, count)}
+        elif request["method"] == "server/discover":
+            result |= _DESCRIPTION
+        else:
+            error = {"code": METHOD_NOT_FOUND, "message": "Method not found"}
+            return await respond(send, 404, orjson.dumps({"jsonrpc": "2.0", "id": request["id"], "error": error}))
+        await respond(send, 200, orjson.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}))
+
+    return app
+
+
+SERVERS: dict[str, Callable[..., App]] = {
+    "echo": lambda: echo,
+    "mcp": mcp_server,
+    "fastmcp": fastmcp_proxy,
+    "many": many_servers,
+}
 
 
 def main(name: str, *arguments: str) -> None:

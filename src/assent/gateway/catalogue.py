@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+PUBLISH_WITHIN = 1.0
+"""Seconds after which changes are published even if those of more upstreams follow at once."""
 MOST_NAMED = 20
 """How many withheld tools are named in the log at a time."""
 
@@ -71,7 +74,8 @@ class ToolCatalogueLoader:
         self._contracts = contracts_of(settings)
         self._listed: dict[str, ListedTools] = {}
         self._compiled: Compiled = {}
-        self._compiling = asyncio.Lock()
+        self._compiling, self._waiting = asyncio.Lock(), 0
+        self._unpublished, self._published_at = False, 0.0
         self._logged_faults: set[str] = set()
         self.binding = bind(self._contracts, {}, settings.upstreams)
         self._accepted: Accepted = None, None
@@ -105,14 +109,34 @@ class ToolCatalogueLoader:
             return 0.0
         try:
             definitions = await link.load()
-            async with self._compiling:
-                return await self._compile_and_publish(name, link, definitions)
+            async with self._turn():
+                return await self._compile_new(name, link, definitions)
         except Exception as error:
             self._set_trouble(name, str(error) if isinstance(error, FaultsError) else safe_error_text(error))
             return 0.0
 
-    async def _compile_and_publish(self, name: str, link: Link, definitions: Definitions) -> float:
-        """Compiles the definitions in slices and publishes them; returns the CPU time that took."""
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """One upstream after the other; what a turn compiled is published at its end."""
+        self._waiting += 1
+        try:
+            await self._compiling.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            yield
+        finally:
+            self._publish_changes()
+            self._compiling.release()
+
+    def _publish_changes(self) -> None:
+        """Publishes what was compiled, unless more follows at once: a catalogue costs as much as all its tools."""
+        now = time.monotonic()
+        if self._unpublished and (not self._waiting or now - self._published_at > PUBLISH_WITHIN):
+            self.publish()
+
+    async def _compile_new(self, name: str, link: Link, definitions: Definitions) -> float:
+        """Compiles the definitions in slices; returns the CPU time that took."""
         doubt = "" if isinstance(link, OpenApiLink) else self._reread_pins()
         listed, settings, busy = (definitions, self._unaccepted(link, definitions)), self._settings, 0.0
         known, compiled = {**self._listed, name: listed}, None
@@ -121,7 +145,7 @@ class ToolCatalogueLoader:
         if self._links.get(name) is not link:
             return busy  # The link was replaced while compiling.
         if self._settings is not settings:
-            return busy + await self._compile_and_publish(name, link, definitions)
+            return busy + await self._compile_new(name, link, definitions)
         self._set_trouble(name, doubt)
         self.refreshed_at[name] = time.time()
         if compiled is not None:
@@ -129,7 +153,7 @@ class ToolCatalogueLoader:
             self._listed, (self.binding, self._compiled) = known, compiled
             for tool, reason in {**listed[1], **self._without_contract(self._compiled[name][2])}.items():
                 logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
-            self.publish()
+            self._unpublished = True
         return busy
 
     def _without_contract(self, compiled_tools: CompiledTools) -> dict[str, str]:
@@ -201,6 +225,7 @@ class ToolCatalogueLoader:
 
     def publish(self) -> None:
         """Replaces the catalogue with one of everything the upstreams last listed. Running calls keep the old one."""
+        self._unpublished, self._published_at = False, time.monotonic()
         compiled_tools = [one for _, _, one in self._compiled.values()]
         withheld = {name: why for one in compiled_tools for name, why in one.withheld.items()}
         catalogue = catalogue_that_holds([tool for one in compiled_tools for tool in one.tools], withheld)

@@ -7,6 +7,8 @@ from typing import Any
 
 from assent.upstreams.errors import ProtocolViolation
 
+MOST_ENTRIES = 10_000
+"""Entries of one list. More would cost every caller memory and time, whoever sends them."""
 _PAGES = 1000
 
 
@@ -23,6 +25,8 @@ async def all_pages(
         if not isinstance(page, list) or not all(isinstance(entry, dict) for entry in page):
             raise ProtocolViolation(upstream, f"the result of {method} has no list of {key}", sent=True)
         entries += page
+        if len(entries) > MOST_ENTRIES:
+            raise ProtocolViolation(upstream, f"{method} has more than {MOST_ENTRIES:,} entries", sent=True)
         cursor = result.get("nextCursor")
         if not isinstance(cursor, str) or not cursor:
             return entries
