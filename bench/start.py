@@ -104,8 +104,10 @@ def main() -> None:
             "assent serve": lambda folder: start_serve(folder, environment),
         }
         for words in [("assent",), *(path for path, _ in all_commands(cli, ("assent",)))]:
-            starts[f"{' '.join(words)} --help"] = lambda _, words=words: run_to_end(  # type: ignore[misc]
-                ASSENT, *words[1:], "--help", environment=environment
+            starts[f"{' '.join(words)} --help"] = (
+                lambda _, words=words: run_to_end(  # type: ignore[misc]
+                    ASSENT, *words[1:], "--help", environment=environment
+                )
             )
         found: dict[str, list[Started]] = {title: [] for title in starts}
         for number in range(rounds + 1):
