@@ -42,31 +42,31 @@ def prepare(folder: Path) -> Path:
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
     """The desk and the gateway, each a process of its own; gives the gateway's address."""
-    desk, gateway = _free_port(), _free_port()
+    desk, gateway = free_port(), free_port()
     environment = os.environ | {"FOLDER": str((folder / "work").resolve()), "DESK_URL": f"http://127.0.0.1:{desk}/mcp"}
     environment |= {"ASSISTANT_KEY": ASSISTANT, "ANN_KEY": ANN}
     own = [sys.executable, str(HERE / "desk.py"), str(desk), str(folder / "book.txt")]
     assent = str(Path(sys.executable).with_name("assent"))
     serve = [assent, "serve", "-c", str(folder / "assent.yaml"), "--port", str(gateway)]
     with (folder / "log.txt").open("w") as log:
-        with _running(own, f"http://127.0.0.1:{desk}/mcp", env=environment, stdout=log, stderr=log):
-            with _running(serve, f"http://127.0.0.1:{gateway}/healthz", env=environment, stdout=log, stderr=log):
+        with running(own, f"http://127.0.0.1:{desk}/mcp", env=environment, stdout=log, stderr=log):
+            with running(serve, f"http://127.0.0.1:{gateway}/healthz", env=environment, stdout=log, stderr=log):
                 yield f"http://127.0.0.1:{gateway}"
 
 
 @contextmanager
-def _running(command: list[str], url: str, **how: Any) -> Iterator[None]:
+def running(command: list[str], url: str, **how: Any) -> Iterator[subprocess.Popen[bytes]]:
     """A process that answers at this address, until the end of the block."""
     process = subprocess.Popen(command, **how)
     try:
         _wait_for(url, process)
-        yield
+        yield process
     finally:
         process.terminate()
         process.wait(WAIT)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port

@@ -137,6 +137,7 @@ def _others(server: MCPServer, account: Account) -> None:
         ("orders.cancel", "Cancel"),
         ("collections.archive", "Archive"),
         ("collections.delete", "Delete"),
+        ("collections.replace", "Replace"),
     ):
 
         def remove(id: str) -> dict[str, str]:

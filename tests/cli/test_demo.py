@@ -134,6 +134,8 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
         assert waiting["id"].startswith(approve[3])
         assert (await run(approve, tmp_path))[0] == 2, "without a terminal nothing is approved"
         assert (await run([*approve[:3], waiting["id"], "--yes", *approve[4:]], tmp_path))[0] == 0
+        assert process.stdout is not None
+        assert b"You approved it: exactly this call may now run, once." in await process.stdout.readline()
         assert (await curl(printed(lines, "curl", "delete_files")))["structuredContent"] == {"deleted": 3}
         assert "Deleted the files of drafts" in (await run(printed(lines, "audit tail"), tmp_path))[1]
         assert (await run(printed(lines, "audit anchor"), tmp_path))[0] == 0

@@ -21,7 +21,7 @@ RARELY_USED = {
     "anthropic", "asyncpg", "authlib", "cedarpy", "httpx2", "hypothesis", "jinja2", "joserfc", "jwt", "opentelemetry",
     "ruamel", "sqlglot", "starlette", "webauthn",
 }  # fmt: skip
-MODELS_AND_KEYS = {"cryptography", "jsonschema_rs", "pydantic", "rich", "tomlkit", "uvicorn"}
+MODELS_AND_KEYS = {"cryptography", "jsonschema_rs", "pydantic", "rich", "tomlkit", "uvicorn", "yaml"}
 """What a command uses once it runs; its help does not wait for it."""
 RULES = {"assent.infer.classifier", "assent.lint.run", "assent.upstreams.openapi.api", "assent.gateway.api"}
 

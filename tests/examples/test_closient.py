@@ -19,6 +19,7 @@ from assent import Assent, contract, needs_confirmation
 from assent.errors import ContractError
 from assent.testing import assert_annotations, every_tool_annotated
 from assent.testing.annotations import tools_of
+from support.conformance.programs import MISSING, inspect
 from support.example_statements import assert_every_statement_has_a_test, run
 from support.loopback_server import serving
 from support.transports import ROOT
@@ -187,10 +188,34 @@ def test_annotations_that_contradict_the_contract_stop_the_start() -> None:
         assent.apply(server)
 
 
-def test_a_directory_rejects_tools_without_annotations() -> None:
+def test_a_tool_without_annotations_fails_the_suite_and_the_directory_objects(tmp_path: Path) -> None:
     bare = [{"name": "get_it", "description": "Gets it.", "inputSchema": {"type": "object"}}]
     with pytest.raises(AssertionError, match="neither readOnlyHint nor destructiveHint is set"):
         every_tool_annotated(bare)
+    (tmp_path / "bare.json").write_text(json.dumps(bare))
+    told = run("hosts", str(tmp_path / "bare.json"))
+    assert "Anthropic's connector directory accepts 0 of 1" in told
+    (tmp_path / "ours.json").write_text(json.dumps(list(definitions().values())))
+    told = run("hosts", str(tmp_path / "ours.json"))
+    assert "Anthropic's connector directory accepts 4 of 5" in told
+    assert told.count("anthropic-hints: it is not read-only and has no destructiveHint") == 1, "the narrow reading"
+
+
+async def test_the_same_arguments_have_the_same_effect() -> None:
+    async with over_plain_http() as url:
+        for name in POLICY:
+            arguments = {} if name == "ping" else {"gtin": GTIN}
+            answers = [await ask(url, "tools/call", "demo-key", name=name, arguments=arguments) for _ in range(2)]
+            assert answers[0]["structuredContent"] == answers[1]["structuredContent"], name
+
+
+@pytest.mark.skipif(MISSING, reason="run .ci/install-node-tools for the Inspector")
+async def test_the_inspector_shows_the_annotations() -> None:
+    async with over_plain_http() as url:
+        shown = await asyncio.to_thread(inspect, f"{url.removesuffix('/mcp')}/mcp", "--method", "tools/list")
+    assert {tool["name"]: tool["annotations"] for tool in shown["tools"]} == {
+        name: tool["annotations"] for name, tool in definitions().items()
+    }
 
 
 def test_the_docs_table_is_the_one_of_the_contracts() -> None:

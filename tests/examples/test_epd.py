@@ -10,7 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from assent import GovernedClient, needs_confirmation
+from assent import Assent, GovernedClient, needs_confirmation
 from assent.client import Answer
 from assent.infer import classify
 from assent.testing.annotations import tools_of
@@ -201,14 +201,25 @@ async def test_a_live_key_reaches_live_data_a_test_key_never_and_the_question_sa
                 assert "approval_pending" in (await post(url, call, **bearer)).text
             base = url.removesuffix("/mcp")
             waiting = await fetch(f"{base}/api/approvals", "ann-key-00123456789")
-            grave = await fetch(f"{base}/api/tools?tier=destructive", "ann-key-00123456789")
     assert (live.done, trial.done) == (["list_orders"], ["list_orders"])
     lines = [line for one in waiting["approvals"] for line in one["text"].splitlines()]
     assert sorted(line for line in lines if line.startswith("Against")) == [
         "Against the live endpoint.",
         "Against the test endpoint.",
     ]
-    assert sorted(tool["name"] for tool in grave["tools"]) == sorted(DESTRUCTIVE)
+
+
+async def test_tools_are_browsed_by_safety(tmp_path: Path) -> None:
+    keys = [{"name": "ann", "key": "ann-key-00123456789", "kind": "human", "scopes": ["*"], "roles": ["approver"]}]
+    server = MCPServer("epd", log_level="ERROR")
+    add_tools(server, Platform())
+    async with over_http(server) as upstream:
+        more = {"profile": "epd", "contracts": [CONTRACTS], "auth": {"api_keys": keys}}
+        async with gateway(tmp_path, {"epd": {"url": upstream}}, **more) as (url, _):
+            listing = f"{url.removesuffix('/mcp')}/api/tools?tier="
+            found = {tier: await fetch(listing + tier, "ann-key-00123456789") for tier in ("read", "destructive")}
+    names = {tier: sorted(tool["name"] for tool in page["tools"]) for tier, page in found.items()}
+    assert names == {"read": sorted(READS), "destructive": sorted(DESTRUCTIVE)}
 
 
 async def fetch(url: str, key: str) -> Any:
@@ -216,18 +227,22 @@ async def fetch(url: str, key: str) -> Any:
         return (await client.get(url, headers={"Authorization": f"Bearer {key}"})).json()
 
 
-def test_tools_are_browsed_by_safety_and_a_pattern_says_it_once() -> None:
-    shown = run("contract", "show", CONTRACTS)
-    assert "list_*" in shown
-    safe, grave = having("readOnlyHint"), having("destructiveHint")
-    assert not set(safe) & set(grave)
-    assert {name for name in safe if name.startswith("list_")} == {name for name in READS if name.startswith("list_")}
+def test_a_pattern_says_it_once_also_for_a_tool_that_is_added_later() -> None:
+    text = Path(CONTRACTS).read_text()
+    assert "list_*:" in text and not [name for name in READS if name.startswith("list_") and f"{name}:" in text]
+    assent = Assent(contracts=CONTRACTS, profile="epd")
+    server = MCPServer("epd", extensions=[assent.extension()], log_level="ERROR")
+    add_tools(server, Platform())
+    server.tool(name="list_invoices")(lambda: None)
+    assent.apply(server)
+    (added,) = [tool for tool in tools_of(server) if tool["name"] == "list_invoices"]
+    assert added["annotations"]["readOnlyHint"] is True
 
 
-@pytest.mark.parametrize("name", ["list_orders", "get_customer", "compare_plans", "delete_customer", "refund_order"])
+@pytest.mark.parametrize("name", [*READS, *WRITES, *DESTRUCTIVE])
 def test_the_names_alone_are_understood_where_no_contract_is(name: str) -> None:
     found = classify({"name": name, "description": "", "inputSchema": {"type": "object"}})
-    assert found.read_only is (name in READS)
+    assert (found.read_only, found.destructive) == (name in READS, name in DESTRUCTIVE)
 
 
 def test_every_statement_has_a_test() -> None:

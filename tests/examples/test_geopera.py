@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp.server import MCPServer
+from mcp_types import CallToolResult, ToolAnnotations
 
 from assent import GovernedClient, Principal, needs_confirmation
 from assent.client import Answer, Budget
@@ -46,8 +48,12 @@ BY_TIER = {
     "compute": {"analytics.index"},
     "external_spend": {"orders.archive.place", "billing.topup", "processing.dispatch"},
     "share_export": {"share.link.create", "exports.create"},
-    "destructive": {"orders.cancel", "collections.archive", "collections.delete"},
+    "destructive": {"orders.cancel", "collections.archive", "collections.delete", "collections.replace"},
 }  # fmt: skip
+STAGES = [
+    *("authenticate", "discover", "authorize", "validate", "recall", "guard", "rehearse", "step_up", "confirm"),
+    *("claim", "execute"),
+]
 OPERATIONS = str(ROOT / "examples/geopera/operations.yaml")
 
 
@@ -97,10 +103,25 @@ def test_the_meta_of_a_spend_is_as_printed() -> None:
 
 
 def test_a_client_filters_by_meta_and_all_five_tiers_are_told_apart() -> None:
-    listed = definitions()
-    found = {tool["_meta"]["x-side-effect"] for tool in listed.values()}
-    assert found == set(TIERS)
-    assert hints(listed["analytics.index"])[:3] == hints(listed["share.link.create"])[:3]
+    bare = [{"name": name, "_meta": tool["_meta"]} for name, tool in definitions().items()]  # no text to parse
+    found = {tier: {one["name"] for one in bare if one["_meta"]["x-side-effect"] == tier} for tier in TIERS}
+    assert found == BY_TIER
+    orders = {one["name"] for one in bare if one["_meta"].get("x-required-scope") == "orders:write"}
+    assert orders == {"orders.archive.place", "orders.cancel"}
+    assert [one["name"] for one in bare if "order" in one["_meta"].get("x-produces", ())] == ["orders.archive.place"]
+
+
+def test_the_booleans_collapse_compute_and_share_export_which_have_no_true_mutation_hint() -> None:
+    compute, share = (hints(definitions()[name]) for name in ("analytics.index", "share.link.create"))
+    assert compute[:3] == share[:3] == (False, False, False)
+
+
+async def test_mutating_without_deleting_is_destructive_too() -> None:
+    person = Person(["decline"])
+    async with market(person) as (client, account):
+        await client.call_tool("collections.replace", {"id": "c-1"})
+        assert (len(person.asked), account.gone) == (1, [])
+    assert hints(definitions()["collections.replace"]) == TIERS["destructive"]
 
 
 async def test_reads_run_without_a_question_and_change_nothing() -> None:
@@ -159,6 +180,40 @@ async def test_the_same_key_replays_and_a_new_key_charges_again() -> None:
         assert (len(account.charges), len(person.asked)) == (1, 1)
         await client.call_tool("orders.archive.place", {"item": "x"}, meta={KEY: "other"})
         assert len(account.charges) == 2
+
+
+class Vendor:
+    """The vendor's own server, without Assent: it charges once per key, and its first answer is lost in a 503."""
+
+    def __init__(self, outages: int) -> None:
+        self.outages, self.keys, self.charged = outages, list[str](), dict[str, int]()
+        self.server = MCPServer("vendor", log_level="ERROR")
+        listed = definitions()["orders.archive.place"]
+        said, meta = ToolAnnotations.model_validate(listed["annotations"]), {"x-side-effect": "external_spend"}
+        self.server.tool(name="orders.archive.place", annotations=said, meta=meta)(self.place)
+
+    def place(self, item: str, idempotency_key: str = "") -> CallToolResult:
+        self.keys.append(idempotency_key)
+        order = self.charged.setdefault(idempotency_key, len(self.charged) + 1)
+        if self.outages:
+            self.outages -= 1
+            lost = {"type": "about:blank", "title": "Service Unavailable", "status": 503, "retryable": True}
+            return CallToolResult(content=[], structured_content=lost, is_error=True)
+        return CallToolResult(content=[], structured_content={"order": f"order-{order}"})
+
+
+async def no_time(seconds: float) -> None:
+    return None
+
+
+async def test_a_503_after_the_charge_is_repeated_with_the_same_key_and_the_next_order_gets_a_new_one() -> None:
+    vendor = Vendor(outages=1)
+    async with GovernedClient(vendor.server, trusted=True, asker=lambda _: Answer("accept"), sleep=no_time) as client:
+        first = await client.call_tool("orders.archive.place", {"item": "x"})
+        second = await client.call_tool("orders.archive.place", {"item": "y"})
+    assert (first.structured_content, second.structured_content) == ({"order": "order-1"}, {"order": "order-2"})
+    assert vendor.keys[0] == vendor.keys[1] != vendor.keys[2]
+    assert len(vendor.charged) == 2, "two intended charges, two keys"
 
 
 async def test_a_spend_without_a_key_is_refused() -> None:
@@ -328,12 +383,13 @@ def test_operations_without_a_tool_are_listed_with_their_reason(operation: str, 
 
 
 def test_the_reference_shows_hints_scopes_products_and_keeps_typed_mutations() -> None:
-    table = run("contract", "docs", OPERATIONS, "--profile", "geopera")
-    assert "orders.archive.place" in table
-    assert "collections.delete" in table
-    shown = run("contract", "show", OPERATIONS)
-    assert "orders:write" in shown
-    assert "order" in shown
+    rows = [line for line in run("contract", "docs", OPERATIONS, "--profile", "geopera").splitlines() if "`" in line]
+    cells = {row.split("`")[1]: row for row in rows}
+    for name, tier in (("orders.archive.place", "external_spend"), ("collections.delete", "destructive")):
+        said = tuple(cell.strip(" `") == "true" for cell in cells[name].split("|")[4:8])
+        assert said == TIERS[tier], f"{name} is available with its hints"
+    shown = json.loads(run("contract", "show", OPERATIONS, "--format", "json"))["tools"]["orders.archive.place"]
+    assert (shown["permissions"], shown["produces"]) == (["orders:write"], ["order"])
 
 
 def test_every_call_and_refusal_is_recorded_by_one_pipeline(tmp_path: Path) -> None:
@@ -350,6 +406,18 @@ def test_every_call_and_refusal_is_recorded_by_one_pipeline(tmp_path: Path) -> N
     told = run("audit", "tail", "-c", str(tmp_path / "assent.yaml"))
     assert "orders.list" in told
     assert "confirm.approval_pending" in told
+
+
+def test_the_pipeline_of_one_call_is_visible_stage_by_stage(tmp_path: Path) -> None:
+    contracts, config = ROOT / "examples/geopera/contracts.yaml", tmp_path / "assent.yaml"
+    config.write_text(f"store: memory://\nprofile: geopera\ncontracts: ['{contracts}']\n")
+    caller = {"id": "scene-agent", "kind": "agent", "scopes": ["*"]}
+    request = {"tool": "orders.archive.place", "arguments": {"item": "x"}, "principal": caller}
+    (tmp_path / "call.json").write_text(json.dumps(request))
+    shown = run("decide", str(tmp_path / "call.json"), "-c", str(config), code=1)
+    stages = [line.split()[:2] for line in shown.splitlines() if line.startswith("  ")]
+    assert [name for name, _ in stages] == STAGES
+    assert dict(stages)["authorize"] == "pass" and dict(stages)["recall"] == "stop", "a spend needs a key"
 
 
 def test_every_statement_has_a_test() -> None:

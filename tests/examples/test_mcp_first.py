@@ -15,6 +15,7 @@ import pytest
 from mcp import Client, MCPError
 
 from assent import Assent, Principal
+from assent.errors import ContractError
 from assent.lint import lint
 from assent.lint.target import target_of
 from assent.testing import Clock
@@ -30,6 +31,7 @@ from support.problems import problem
 MAIL = {"to": ["anna@example.com"], "subject": "Hello", "body": "Dear Anna"}
 CAMPAIGN = {"templateId": "tmpl_newsletter_q3", "segmentId": "seg_active_customers"}
 CONTRACT = "dev.assent/contract"
+PREVIEWED = ("missingPermissions", "expectedSideEffects", "estimatedDurationMs")
 RUNTIME_FAILURES = [
     *("authentication_required", "invalid_input", "budget_exceeded", "confirmation_declined", "unavailable", "failed"),
     *("undeclared_failure", "invalid_output", "step_up_required"),
@@ -180,7 +182,12 @@ async def test_a_campaign_must_be_rehearsed_and_its_preview_is_complete(era: str
         unknown = await client.call_tool("emails.bulk_send", {**CAMPAIGN, "segmentId": "seg_none", "dryRun": True})
         sent = await client.call_tool("emails.bulk_send", CAMPAIGN)
     assert problem(skipped)["code"] == "rehearse.dry_run_required"
-    assert rehearsed.structured_content == preview("tmpl_newsletter_q3", 4821)
+    shown = rehearsed.structured_content
+    assert shown == preview("tmpl_newsletter_q3", 4821)
+    assert shown.keys() == {"dryRun", "recipientCount", "sampleMessages", "warnings", *PREVIEWED}, "as printed"
+    assert (shown["recipientCount"], len(shown["sampleMessages"]), shown["estimatedDurationMs"]) == (4821, 2, 18400)
+    assert shown["sampleMessages"][0].keys() == {"to", "subject", "previewText"}
+    assert shown["expectedSideEffects"][1] == "4821 audit events of type email.external.sent will be created."
     assert json.loads(rehearsed.content[0].text) == rehearsed.structured_content  # type: ignore[union-attr]
     assert problem(unknown)["code"] == "unknown_segment"
     assert sent.structured_content == {"campaignStatus": "sent", "recipientCount": 4821}
@@ -275,11 +282,11 @@ async def test_every_tool_has_every_field_of_the_contract_before_it_is_called(tm
 
 
 async def test_a_name_is_unique_and_may_be_a_domain_and_a_verb(tmp_path: Path) -> None:
-    server, assent = build(f"sqlite:///{tmp_path}/mail.db", tmp_path / "outbox.log")
-    names = [tool.name for tool in server._tool_manager.list_tools()]
-    assert len(names) == len(set(names)) == 26
-    assert {"emails.send_external", "emails.bulk_send"} <= set(names)
-    await assent.close()
+    assert {"emails.send_external", "emails.bulk_send"} <= (await listed(tmp_path, HUMAN)).keys()
+    twice = tmp_path / "twice.yaml"
+    twice.write_text("tools:\n  emails.send: {side_effect: write}\n  emails.send: {side_effect: read}\n")
+    with pytest.raises(ContractError, match=r"emails\.send"):
+        Assent(contracts=twice)
 
 
 def test_lint_accepts_domain_and_verb_under_this_profile_and_finds_a_bulk_send_without_dry_run() -> None:
@@ -378,10 +385,12 @@ async def test_side_effects_say_what_a_repetition_does(tmp_path: Path) -> None:
 
 async def test_the_rate_limit_answers_by_its_name(tmp_path: Path) -> None:
     limits = [{"match": {"tool": "emails.send_external"}, "calls": 1, "per": "1m"}]
-    async with mail(MODERN, tmp_path, Person(["accept"] * 2), limits=limits) as (client, _):
+    person = Person(["accept"] * 2)
+    async with mail(MODERN, tmp_path, person, limits=limits) as (client, _):
         await client.call_tool("emails.send_external", MAIL)
         refused = await client.call_tool("emails.send_external", {**MAIL, "subject": "Again"})
     assert problem(refused)["failure"] == "rate_limit_exceeded"
+    assert len(person.asked) == 1, "nobody is asked about a call that cannot run"
 
 
 async def test_the_policy_engine_decides_over_the_contract(tmp_path: Path) -> None:
@@ -401,6 +410,16 @@ async def test_a_campaign_writes_an_event_for_every_message_and_a_repetition_wri
     assert first.structured_content == again.structured_content
     assert sum(one.kind == "event" and one.facts["event"] == "email.external.sent" for one in log) == 4821
     assert len(outbox(tmp_path)) == 1
+
+
+async def test_a_second_campaign_after_one_rehearsal_is_asked_about_again_with_the_preview(tmp_path: Path) -> None:
+    person = Person(["accept", "decline"])
+    async with mail(MODERN, tmp_path, person) as (client, _):
+        await client.call_tool("emails.bulk_send", {**CAMPAIGN, "dryRun": True})
+        for key in ("first", "second"):
+            await client.call_tool("emails.bulk_send", CAMPAIGN, meta={"dev.assent/idempotencyKey": key})
+    assert ["  recipientCount: 4821" in text.splitlines() for text in person.asked] == [True, True]
+    assert len(outbox(tmp_path)) == 1, "the person said no to the second"
 
 
 async def test_a_dry_run_lists_the_permissions_that_are_missing(tmp_path: Path) -> None:

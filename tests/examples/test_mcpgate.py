@@ -217,7 +217,8 @@ def test_a_client_that_only_reads_the_hints_asks_before_it_deletes() -> None:
         annotations = {"title": title, **dict(zip(HISTORIC_NAMES, row, strict=True))}
         return {"name": name, "description": description, "annotations": annotations, "inputSchema": {"type": "object"}}
 
-    assert [needs_confirmation(payload(name)) for name in PRINTED] == [False, True, True]
+    assert [needs_confirmation(payload(name), profile="mcpgate") for name in PRINTED] == [False, False, True]
+    assert [needs_confirmation(payload(name)) for name in PRINTED] == [False, True, True], "of an unknown system"
 
 
 def test_the_configuration_is_accepted(tmp_path: Path) -> None:

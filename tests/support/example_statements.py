@@ -30,13 +30,13 @@ def assert_every_statement_has_a_test(example: str, tests: ModuleType, ids: list
         if proof.startswith("Not met: "):
             assert len(proof) > 40, f"{name}: the reason is too short"
             continue
-        for test in re.findall(r"`(\w+)`", proof):
+        for test in re.findall(r"`(test_\w+)`", proof):
             assert callable(getattr(tests, test, None)), f"{name}: there is no test {test}"
         assert "`test_" in proof, f"{name}: it names no test"
 
 
-def run(*arguments: str) -> str:
-    """What a command prints to standard output; fails if it fails."""
+def run(*arguments: str, code: int = 0) -> str:
+    """What a command prints to standard output; fails if it ends with another exit code."""
     ended = CliRunner().invoke(cli, list(arguments), standalone_mode=False, catch_exceptions=False)
-    assert ended.exit_code == 0, ended.output
+    assert (ended.return_value if code else ended.exit_code) == code, ended.output
     return ended.stdout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import time
@@ -123,6 +122,8 @@ def watch(once: bool, config: Path | None) -> None:
 
     Example: assent approvals watch -c assent.yaml
     """
+    import asyncio
+
     from assent.cli.shared.store_access import with_ports
 
     seen: set[str] = set()
@@ -146,6 +147,8 @@ def watch(once: bool, config: Path | None) -> None:
 
 
 async def _ask(approval: Approval, ports: Ports) -> None:
+    import asyncio
+
     from assent.pipeline.approve import approve as decide
 
     if not sys.stdin.isatty():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Callable
@@ -60,6 +59,8 @@ def decide(
 
     Example: echo '{"tool": "place_order", "arguments": {}}' | assent decide --as ci
     """
+    import asyncio
+
     from assent.config.load import find_settings
 
     if cases is not None:
@@ -110,6 +111,8 @@ async def _catalogue(tool: str, contracts: Catalogue, settings: Settings) -> Cal
 
 
 def _run_cases(cases: Path) -> int:
+    import asyncio
+
     from assent.testing.decisions import run_cases
 
     results = asyncio.run(run_cases([cases]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from pathlib import Path
@@ -28,6 +27,8 @@ def demo(folder: Path, port: int, once: bool, browser: bool | None) -> None:
 
     Example: assent demo --port 8420
     """
+    import asyncio
+
     require_posix("assent demo")
     click.echo("Starting a demo office, and the gateway in front of it ...", err=True)
     opens = has_display() and sys.stdout.isatty() if browser is None else browser

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import socket
+import time
 import webbrowser
 from contextlib import AsyncExitStack
 from importlib import resources
@@ -23,11 +24,13 @@ from assent.config.load import load_settings
 from assent.config.model import LOCK
 from assent.console.start import console_in_front, keep_address, sign_in_url
 from assent.contract.yaml_document import write_yaml
+from assent.core.approval import ApprovalState
 from assent.core.pins import pins_of, pins_text
 from assent.errors import Fault, SettingsError
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.reload import signature, watched_files
 from assent.gateway.status_pages import StatusPages
+from assent.ports import Store
 from assent.testing.demo.narration import Narration
 from assent.testing.demo.steps import DESKTOP, desktop_entry, print_next_steps
 from assent.testing.demo.story import Story
@@ -38,6 +41,12 @@ from assent.web.server import bind, make_server
 UPSTREAM = "office"
 KEYS = "keys"
 MARK = "# Written by `assent demo`"
+POLL = 0.5
+_DECIDED = {
+    ApprovalState.APPROVED: "You approved it: exactly this call may now run, once. Make it again as shown above.",
+    ApprovalState.CONSUMED: "You approved it, and the call has run.",
+    ApprovalState.DECLINED: "You declined it: the files stay, and the agent is told so.",
+}
 _OURS = ("assent.db", "assent.db-wal", "assent.db-shm", LOCK, "book.jsonl", DESKTOP)
 
 
@@ -92,7 +101,18 @@ async def _play(folder: Path, port: int, once: bool, opens: bool, stop: asyncio.
             click.echo("No browser could be started; open the link yourself.", err=True)
         if not once:
             click.echo(f"\nServing until Ctrl-C. The files of the demo are in {folder}/.")
+            await _say_decision(gateway_app.store, story.pending, told)
             await stop.wait()
+
+
+async def _say_decision(store: Store, approval: str, told: Narration) -> None:
+    """Wait until the call that the demo left is decided or expires, and say so."""
+    while (found := await store.approval(approval)) is not None:
+        state = found.state_at(time.time())
+        if state is not ApprovalState.PENDING:
+            told.good(_DECIDED.get(state, "It was not decided in time: the files stay."))
+            return
+        await asyncio.sleep(POLL)
 
 
 def _lock_folder(stack: AsyncExitStack, folder: Path) -> None:

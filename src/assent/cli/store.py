@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +32,8 @@ def migrate(config: Path | None) -> None:
 
     Example: assent store migrate -c assent.yaml
     """
+    import asyncio
+
     from assent.config.load import find_settings
     from assent.stores.inspect import schema_of
     from assent.stores.open import open_store
@@ -56,6 +57,8 @@ def check(config: Path | None) -> None:
 
     Example: assent store check -c assent.yaml
     """
+    import asyncio
+
     from assent.config.load import find_settings
     from assent.stores.inspect import schema_of
     from assent.stores.open import open_store

@@ -28,4 +28,7 @@ class DetectorRule(ValueRule):
         if not isinstance(value, str) and abs(value) < 10**8:
             return None
         found = find_all(value if isinstance(value, str) else str(value), self.detectors)
-        return f"it contains a {found[0][2].label}" if found else None
+        if not found:
+            return None
+        label = found[0][2].label
+        return f"it contains {'an' if label[0] in 'AEIOaeio' else 'a'} {label}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -28,6 +27,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def with_ledger(config: Path | None, work: Callable[[AuditLogSigner, Settings], Awaitable[Any]]) -> Any:
     """Runs work on the audit log of the configured store."""
+    import asyncio
+
     from assent.audit.bundle import BadBundle
     from assent.audit.export import StaleCursor
     from assent.audit.leaf_values import BadEntry

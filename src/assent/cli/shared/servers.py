@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import re
 import sys
@@ -43,6 +42,8 @@ def settings_naming(target: str, config: Path | None) -> Settings | None:
 
 def list_tools(name: str, upstream: UpstreamSettings) -> ToolListing:
     """The definitions that an MCP upstream lists; raises NotListedError with its name."""
+    import asyncio
+
     from assent.probe.list_tools import NotListedError, listed_at, listed_by
 
     try:
@@ -57,6 +58,8 @@ def list_tools(name: str, upstream: UpstreamSettings) -> ToolListing:
 
 def read_description(source: str) -> ApiDescription:
     """The API that a document describes, from a file or a URL."""
+    import asyncio
+
     from assent.infer import classify
     from assent.upstreams.http.fetch import fetch_text
     from assent.upstreams.openapi.api import read_api

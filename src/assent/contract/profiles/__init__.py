@@ -10,7 +10,6 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from assent.contract.tiers import Tier
-from assent.contract.yaml_document import YamlDocument
 from assent.errors import ContractError, Fault, SettingsError
 
 if TYPE_CHECKING:
@@ -139,6 +138,8 @@ def profile_names() -> list[str]:
 @cache
 def profile(name: str, *, publishes_contract: bool = True) -> Profile:
     """The profile of that name; raises SettingsError with the known names."""
+    from assent.contract.yaml_document import YamlDocument
+
     if name not in profile_names():
         raise SettingsError(
             Fault(f"there is no profile {name!r}", "Use one of " + ", ".join(profile_names()), "profile")
