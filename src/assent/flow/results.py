@@ -80,7 +80,8 @@ def _read_block(block: Mapping[str, Any], budget: list[int], structured: Any) ->
 
 def _repeats(text: str, structured: Any) -> bool:
     """Whether a text has no word that the structured content beside it lacks."""
-    return set(words(text)) <= set(words(orjson.dumps(structured).decode()))
+    written = orjson.dumps(structured).replace(b"\\n", b" ").replace(b"\\t", b" ").decode()
+    return set(words(text)) <= set(words(written))
 
 
 def _as_json(text: str) -> Any:
