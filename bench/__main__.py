@@ -12,6 +12,7 @@ BENCHES = (
     ["bench.start"],
     ["bench.policy"],
     ["bench.guards"],
+    ["bench.flow"],
     ["bench.client"],
     ["bench.stores"],
     ["bench.replicas"],

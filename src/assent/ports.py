@@ -540,14 +540,19 @@ class ConnectionNeeded(NamedTuple):
 class Flow(Protocol):
     """Flow control: remembers where values come from, per conversation, and judges calls by it."""
 
+    mode: Literal["off", "observe", "ask", "refuse"]
+
     def check(self, call: Call, now: float, *, observing: bool) -> Sequence[GuardFinding]:
         """What a person should be asked about before this call runs."""
 
-    def remember(self, call: Call, result: Mapping[str, Any], now: float) -> None:
-        """Remember the values of a result that the caller gets."""
+    def remember(self, call: Call, result: dict[str, Any], now: float) -> dict[str, Any]:
+        """Remember the values of a result that the caller gets, and return it, with its labels if they are shown."""
 
     def vouch(self, call: Call, now: float) -> None:
         """Remember that a person said yes to this call."""
+
+    def report(self, tenant: str) -> list[dict[str, Any]]:
+        """The conversations of a tenant, the newest first: what entered and what was decided, without values."""
 
 
 class Ports(NamedTuple):

@@ -24,7 +24,7 @@ from assent.policy.source import Policy
 
 def explain(ctx: click.Context, request_file: IO[str], caller: str | None, as_json: bool, config: Path | None) -> None:
     loaded = load_policies_of(config)
-    call = call_of(read_request(request_file, loaded.settings, caller), loaded)
+    call = call_of(read_request(request_file, loaded.settings, caller)[0], loaded)
     verdict = judge(call, loaded, time.time())
     applying = list(loaded.engine.of_tool(call.tool).policies.values())
     click.echo(json.dumps(_as_json(verdict, applying), indent=2) if as_json else _as_text(call, verdict, applying))

@@ -20,6 +20,7 @@ from assent.client.catalogue import ListedTool, ServerCatalogue
 from assent.client.challenges import unless_challenged
 from assent.client.checks import PreCallChecks
 from assent.client.connection import ConnectedClient, ServerConnection, Unreached
+from assent.client.conversation import ConversationMeta
 from assent.client.elicitation import ServerQuestions
 from assent.client.events import Journal, Noted
 from assent.client.idempotency import IdempotencyKeys, new_key
@@ -90,6 +91,9 @@ class GovernedClient:
             self._questions.in_flight,
             self._login,
         )
+        self.conversation = ConversationMeta(self._client_options.conversation)
+        """The conversation that calls belong to; `hear()` adds the user's own words."""
+        self._sending.conversation = self.conversation
         self._preparation = PreCallChecks(
             self._client_options, self.journal, self._catalogue, self._asker, compute or Budget(), self._sending.once
         )
@@ -107,6 +111,13 @@ class GovernedClient:
     def allowances(self) -> Any:
         """Remembered approvals; `forget()` ends them."""
         return self._preparation.allowances
+
+    def hear(self, user_text: str) -> None:
+        """Pass on what the user wrote, so that a gateway can tell their values from those of an attacker.
+
+        Pass the user's own words and nothing else: no text of a model, a tool or a document.
+        """
+        self.conversation.hear(user_text)
 
     async def list_tools(self) -> list[types.Tool]:
         """List the tools that the agent may see, without arguments that the model must not fill."""
