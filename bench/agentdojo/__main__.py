@@ -23,8 +23,8 @@ SUITES = ("workspace", "travel", "banking", "slack")
 
 
 @asynccontextmanager
-async def environment_server() -> AsyncIterator[str]:
-    command = [sys.executable, "-m", "bench.agentdojo.environments"]
+async def environment_server(text_only: bool) -> AsyncIterator[str]:
+    command = [sys.executable, "-m", "bench.agentdojo.environments", *(["--text-only"] if text_only else [])]
     running = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
     assert running.stdout is not None
     try:
@@ -71,7 +71,7 @@ async def run_suite(
 
 async def run(options: argparse.Namespace) -> dict[str, Score]:
     scores = {}
-    async with environment_server() as environments, httpx2.AsyncClient(timeout=60) as http:
+    async with environment_server(options.text_only) as environments, httpx2.AsyncClient(timeout=60) as http:
         tasks = (await http.get(f"{environments}/tasks")).raise_for_status().json()
         for suite in tasks.values():
             suite["contracts"] = contracts_of(suite["tools"])
@@ -98,6 +98,7 @@ def main() -> int:
     )
     parser.add_argument("--disguise", action="append", choices=ADAPTIVE, help="only this disguise; may be repeated")
     parser.add_argument("--no-adaptive", action="store_true", help="leave the adaptive attacker out")
+    parser.add_argument("--text-only", action="store_true", help="results without structured content")
     parser.add_argument(
         "--utility-under-attack", action="store_true", help="judge the user's task in attacked conversations too (slow)"
     )

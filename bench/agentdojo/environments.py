@@ -22,7 +22,7 @@ from agentdojo.task_suite.load_suites import get_suites
 from agentdojo.task_suite.task_suite import TaskSuite
 from mcp.server.lowlevel import Server
 from mcp.server.transport_security import TransportSecuritySettings
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -32,6 +32,8 @@ from assent.web.server import bind, run_loop
 from bench.agentdojo.attacks import Injection, inject
 
 SUITES = "v1.2.2"
+TEXT_ONLY = "--text-only" in sys.argv[1:]
+"""Whether results have no structured content, as those of older servers."""
 
 
 class Environment:
@@ -70,10 +72,18 @@ class Environment:
         needed = [_as_json(one) for one in task.ground_truth(pickle.loads(pickle.dumps(self.env)))]
         return {"prompt": task.PROMPT, "needed": needed, "injected": wanted, "marks": marks}
 
-    def call(self, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+    def call(self, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
+        """Run a tool. Its result has the text that AgentDojo gives to models, and structured content beside it, as the
+        typed functions of an MCP server have it.
+        """
         self.called.append(FunctionCall(function=name, args=arguments))
         result, error = self._runtime.run_function(self.env, name, arguments)
-        return (error, True) if error else (tool_result_to_str(result), False)
+        text = types.TextContent(type="text", text=error or tool_result_to_str(result))
+        if error or TEXT_ONLY:
+            return types.CallToolResult(content=[text], is_error=bool(error))
+        plain = TypeAdapter(Any).dump_python(result, mode="json")
+        structured = plain if isinstance(result, BaseModel) else {"result": plain}
+        return types.CallToolResult(content=[text], structured_content=structured)
 
     def judge(self, utility: bool) -> dict[str, Any]:
         """AgentDojo's judgement of the environment as it is now, from the calls that reached it."""
@@ -137,8 +147,7 @@ def mcp_server(environment: Environment) -> Server[Any]:
         return types.ListToolsResult(tools=environment.tools())
 
     async def call_tool(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        text, failed = environment.call(params.name, dict(params.arguments or {}))
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
+        return environment.call(params.name, dict(params.arguments or {}))
 
     return Server(environment.suite.name, on_list_tools=list_tools, on_call_tool=call_tool)
 

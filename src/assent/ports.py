@@ -539,8 +539,8 @@ class Flow(Protocol):
     def check(self, call: Call, now: float, *, observing: bool) -> Sequence[GuardFinding]:
         """What a person should be asked about before this call runs."""
 
-    def remember(self, call: Call, result: Mapping[str, Any], now: float) -> None:
-        """Remember the values of a result that the caller gets."""
+    def remember(self, call: Call, result: dict[str, Any], now: float) -> dict[str, Any]:
+        """Remember the values of a result that the caller gets, and return it, with its labels if they are shown."""
 
     def vouch(self, call: Call, now: float) -> None:
         """Remember that a person said yes to this call."""

@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from assent.cli.earlier_results import EarlierResult, flow_with, read_earlier
 from assent.cli.shared.options import config_option
 from assent.cli.shared.ports import deciding_ports
 from assent.config.load import find_settings
-from assent.core.call import Request
+from assent.core.call import ConversationRef, Request
 from assent.core.catalogue import Catalogue
 from assent.core.identity_claims import further_claims
 from assent.core.principal import KINDS, Principal
@@ -25,7 +26,7 @@ from assent.pipeline.explain import Explanation, explain
 if TYPE_CHECKING:
     from assent.config.model import Settings
 
-_KEYS = {"tool", "arguments", "principal", "key", "can_ask"}
+_KEYS = {"tool", "arguments", "principal", "key", "can_ask", "user_text", "results"}
 _PRINCIPAL_KEYS = {
     "id",
     "kind",
@@ -57,6 +58,8 @@ def decide(
     """Explain one call, stage by stage, without running it.
 
     REQUEST is a file (or standard input) with one JSON object: `tool`, `arguments`, optionally `principal`, `key`.
+    For flow control it can have `user_text` (what the user wrote) and `results` (what was read before), such as
+    [{"tool": "read_file", "result": "the text, or a whole result"}].
     Upstreams are asked for their tools if no contract defines the tool and its input, or if definitions are pinned.
     Exit code 0: the call would be answered; 1: it would be refused or would wait for a person.
 
@@ -65,18 +68,18 @@ def decide(
     if cases is not None:
         ctx.exit(_run_cases(cases))
     settings = find_settings(config)
-    request = read_request(request_file, settings, caller)
-    found = asyncio.run(_explain(request, settings))
+    request, earlier = read_request(request_file, settings, caller)
+    found = asyncio.run(_explain(request, earlier, settings))
     click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False) if form == "json" else found.as_text())
     ctx.exit(0 if found.outcome == "answer" else 1)
 
 
-async def _explain(request: Request, settings: Settings) -> Explanation:
+async def _explain(request: Request, earlier: Sequence[EarlierResult], settings: Settings) -> Explanation:
     ports = await deciding_ports(settings)
     try:
         if settings.upstreams and (_depends_on_upstreams(settings) or _needs_upstream(ports.catalogue(), request.tool)):
             ports = ports._replace(catalogue=await _catalogue(request.tool, ports.catalogue(), settings))
-        return await explain(request, ports)
+        return await explain(request, ports._replace(flow=flow_with(earlier, request, ports.catalogue(), settings)))
     finally:
         await ports.store.close()
 
@@ -117,8 +120,8 @@ def _run_cases(cases: Path) -> int:
     return 1 if failed else 0
 
 
-def read_request(file: IO[str], settings: Settings, caller: str | None) -> Request:
-    """The request in a file, with its caller."""
+def read_request(file: IO[str], settings: Settings, caller: str | None) -> tuple[Request, list[EarlierResult]]:
+    """The request in a file, with its caller and what was read before."""
     if file is sys.stdin and sys.stdin.isatty():
         click.echo('Type one JSON object such as {"tool": "place_order", "arguments": {}}, then Ctrl-D.', err=True)
     try:
@@ -137,13 +140,18 @@ def read_request(file: IO[str], settings: Settings, caller: str | None) -> Reque
         raise SettingsError(Fault("the key must be text", "Put it in quotes", "key"))
     if not isinstance(can_ask, bool):
         raise SettingsError(Fault("it must be true or false", "Write true if the client can ask its user", "can_ask"))
-    return Request(
+    said = given.get("user_text", "")
+    if not isinstance(said, str):
+        raise SettingsError(Fault("it must be text", "Write what the user wrote", "user_text"))
+    request = Request(
         tool=given["tool"],
         arguments=given.get("arguments"),
         principal=_principal(given.get("principal"), settings, caller),
         keys=(key,) if key is not None else (),
         can_ask=can_ask,
+        conversation=ConversationRef("decide", said) if said or "results" in given else None,
     )
+    return request, read_earlier(given.get("results", []))
 
 
 def _principal(given: Any, settings: Settings, caller: str | None) -> Principal:

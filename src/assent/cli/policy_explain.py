@@ -39,7 +39,7 @@ def explain(ctx: click.Context, request_file: IO[str], caller: str | None, as_js
     Example: echo '{"tool": "place_order", "arguments": {}}' | assent policy explain --as ci
     """
     loaded = load_policies_of(config)
-    call = call_of(read_request(request_file, loaded.settings, caller), loaded)
+    call = call_of(read_request(request_file, loaded.settings, caller)[0], loaded)
     verdict = judge(call, loaded, time.time())
     applying = list(loaded.engine.of_tool(call.tool).policies.values())
     click.echo(json.dumps(_as_json(verdict, applying), indent=2) if as_json else _as_text(call, verdict, applying))

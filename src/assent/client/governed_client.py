@@ -20,6 +20,7 @@ from assent.client.catalogue import ListedTool, ServerCatalogue
 from assent.client.challenges import unless_challenged
 from assent.client.checks import PreCallChecks
 from assent.client.connection import ConnectedClient, ServerConnection, Unreached
+from assent.client.conversation import ConversationMeta
 from assent.client.elicitation import ServerQuestions
 from assent.client.events import Journal, Noted
 from assent.client.idempotency import IdempotencyKeys, new_key
@@ -82,6 +83,9 @@ class GovernedClient:
         self._sending = Sender(
             self._client_options, self.journal, self._connection, IdempotencyKeys(make_key), self._questions.in_flight
         )
+        self.conversation = ConversationMeta(self._client_options.conversation)
+        """The conversation that calls belong to; `hear()` adds the user's own words."""
+        self._sending.conversation = self.conversation
         self._preparation = PreCallChecks(
             self._client_options, self.journal, self._catalogue, self._asker, compute or Budget(), self._sending.once
         )
@@ -99,6 +103,12 @@ class GovernedClient:
     def allowances(self) -> Any:
         """Remembered approvals; `forget()` ends them."""
         return self._preparation.allowances
+
+    def hear(self, user_text: str) -> None:
+        """Pass on what the user wrote, in their own words and nothing else, so that a gateway can tell their values from
+        those of an attacker. Never pass text of a model or of a tool.
+        """
+        self.conversation.hear(user_text)
 
     async def list_tools(self) -> list[types.Tool]:
         """List the tools that the agent may see, without arguments that the model must not fill."""

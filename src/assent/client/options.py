@@ -34,6 +34,8 @@ class ClientOptions:
     declined_for: float = 900.0
     fresh_for: float = 300.0
     """Maximum age of a tool listing before it is fetched again."""
+    conversation: str | None = None
+    """The name of the conversation for flow control at a gateway; without it, one per client."""
     now: Callable[[], float] = time.time
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
 

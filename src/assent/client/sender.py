@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from assent.client.challenges import Challenged, unless_challenged
 from assent.client.connection import ServerConnection
+from assent.client.conversation import ConversationMeta
 from assent.client.events import Journal
 from assent.client.idempotency import IdempotencyKeys
 from assent.client.intent import Intent, current
@@ -39,6 +40,7 @@ class Sender:
         self._keys = keys
         self._in_flight = in_flight
         self._patience = SharedTimer()
+        self.conversation: ConversationMeta | None = None
 
     async def send(self, intent: Intent) -> types.CallToolResult:
         """Return the answer. Without one, raise a refusal that says whether anything may have happened, and keep the
@@ -152,7 +154,7 @@ class Sender:
 
     async def attempt(self, intent: Intent, arguments: dict[str, Any], meta: Any) -> types.CallToolResult | Failed:
         """Make one attempt with a timeout; raise Challenged if the server refused the credentials."""
-        client = None
+        client, meta = None, self.conversation.over(meta) if self.conversation is not None else meta
         try:
             before = self._connection.opened
             client = await self._connection.client()

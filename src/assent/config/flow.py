@@ -17,6 +17,7 @@ def flow_control(settings: Settings, current: FlowControl | None = None) -> Flow
     if current is None:
         from assent.flow.control import FlowControl
 
-        return FlowControl(chosen.mode, chosen.by, chosen.window)
+        return FlowControl(chosen.mode, chosen.by, chosen.window, emits_labels=chosen.emit_labels)
     current.mode, current.by, current.window = chosen.mode, chosen.by, chosen.window
+    current.emits_labels = chosen.emit_labels
     return current

@@ -360,6 +360,8 @@ class FlowSettings(Section):
     """By where each value comes from; or by labels alone: after private data and untrusted content, every way out."""
     window: Annotated[Duration, Field(ge=60, le=86400)] = 3600
     """How long after its last call a caller without a named conversation starts a new one."""
+    emit_labels: bool = False
+    """Whether results say in `_meta.ifc` whether they are untrusted and private."""
 
 
 class Settings(Section):

@@ -54,6 +54,8 @@ class Tool:
     """Whether calls reach external systems: as the contract says, or as inferred if it says nothing."""
     written: bool = True
     """Whether a person wrote its contract; otherwise it is inferred."""
+    labels_trusted: bool = False
+    """Whether the operator trusts what its server says of its results."""
     derived: dict[str, Any] = field(default_factory=dict)
     """Values computed once from the others. They are kept here so that they disappear with the tool."""
 
@@ -75,6 +77,7 @@ def compile_tool(
     claims: Claims | None = None,
     visibility: str | None = None,
     written: bool = True,
+    labels_trusted: bool = False,
 ) -> Tool:
     """Compile everything about a tool that is known before a call. Raises ContractError for invalid schemas.
 
@@ -113,6 +116,7 @@ def compile_tool(
         has_test=has_test,
         failure_names=profile.failures,
         written=written,
+        labels_trusted=labels_trusted,
         open_world=(open_world or profile.states_open_world(contract))
         if contract.open_world is None
         else contract.open_world,

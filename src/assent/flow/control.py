@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
 from typing import Any, Literal
 
 from assent.contract.tiers import Tier
-from assent.core.call import Call
+from assent.core.call import Call, ConversationRef
 from assent.core.guard_finding import GuardFinding
+from assent.core.principal import Principal
+from assent.core.tool import Tool
 from assent.flow.conversation import Conversation, Origin, new_hash
 from assent.flow.judgement import Concern, Judgement, judge
-from assent.flow.labels import labels_of, result_labels
+from assent.flow.labels import labels_of, result_labels, with_label
 
 Mode = Literal["off", "observe", "ask", "refuse"]
 By = Literal["provenance", "labels"]
@@ -26,15 +27,17 @@ MOST_IN_ALL = 500_000
 class FlowControl:
     """The conversations of this process. Another replica has its own: what it has seen is unknown here."""
 
-    def __init__(self, mode: Mode = "observe", by: By = "provenance", window: float = WINDOW) -> None:
-        self.mode, self.by, self.window = mode, by, window
+    def __init__(
+        self, mode: Mode = "observe", by: By = "provenance", window: float = WINDOW, *, emits_labels: bool = False
+    ) -> None:
+        self.mode, self.by, self.window, self.emits_labels = mode, by, window, emits_labels
         self._hash = new_hash()
         self._conversations: OrderedDict[tuple[str, str, str], Conversation] = OrderedDict()
         self._size = 0
 
     def check(self, call: Call, now: float, *, observing: bool = False) -> list[GuardFinding]:
         """What a person should be asked about before this call runs."""
-        seen = self._conversation(call, now)
+        seen = self._conversation(call.principal, call.conversation, now)
         if call.tool.contract.flow is not None and call.tool.contract.flow.exempt:
             return []
         labels = labels_of(call.tool)
@@ -49,19 +52,26 @@ class FlowControl:
             seen.note(now, "decision", call.tool.name, "allowed")
         return [self._finding(one, observing) for one in concerns]
 
-    def remember(self, call: Call, result: Mapping[str, Any], now: float) -> None:
-        """Remember what came out of a result."""
-        seen = self._conversation(call, now)
-        labels = result_labels(labels_of(call.tool), result)
+    def remember(self, call: Call, result: dict[str, Any], now: float) -> dict[str, Any]:
+        """Remember what came out of a result, and return the result as the caller gets it."""
+        return self.take(call.principal, call.conversation, call.tool, result, now)
+
+    def take(
+        self, principal: Principal, given: ConversationRef | None, tool: Tool, result: dict[str, Any], now: float
+    ) -> dict[str, Any]:
+        """Remember a result of a tool in the conversation of a principal."""
+        seen = self._conversation(principal, given, now)
+        labels = result_labels(tool, result)
         before = len(seen)
-        origin = Origin(call.tool.name, now, not labels.sees_untrusted, labels.reads_private)
+        origin = Origin(tool.name, now, not labels.sees_untrusted, labels.reads_private)
         seen.remember(origin, result, trusts_text=labels.trusts_text)
         self._size += len(seen) - before
         self._limit()
+        return with_label(result, labels) if self.emits_labels else result
 
     def vouch(self, call: Call, now: float) -> None:
         """Remember that a person said yes to this call: the same values are not asked about again."""
-        seen = self._conversation(call, now)
+        seen = self._conversation(call.principal, call.conversation, now)
         for one in _judge(call, seen, is_sink=labels_of(call.tool).public_sink).concerns:
             seen.vouch(call.tool.name, one.role if one.role != "action" else "other", one.value)
 
@@ -79,9 +89,8 @@ class FlowControl:
             rule, action, concern.place, concern.sentence, by="user", observed=observing or self.mode == "observe"
         )
 
-    def _conversation(self, call: Call, now: float) -> Conversation:
+    def _conversation(self, principal: Principal, given: ConversationRef | None, now: float) -> Conversation:
         """The conversation of a call. A name counts only for its own caller, so no other can write into it."""
-        principal, given = call.principal, call.conversation
         key = (principal.tenant, principal.id, given.name if given is not None else "")
         seen = self._conversations.get(key)
         if seen is None or (not key[2] and now - seen.used_at > self.window):

@@ -61,22 +61,27 @@ def read_result(result: Mapping[str, Any]) -> Iterator[Sighting | Phrase]:
         yield from _walk(structured, (), "", budget)
     for block in result.get("content") or ():
         if isinstance(block, Mapping):
-            yield from _read_block(block, budget, repeated=structured is not None)
+            yield from _read_block(block, budget, structured)
 
 
-def _read_block(block: Mapping[str, Any], budget: list[int], *, repeated: bool) -> Iterator[Sighting | Phrase]:
+def _read_block(block: Mapping[str, Any], budget: list[int], structured: Any) -> Iterator[Sighting | Phrase]:
     resource = block.get("resource")
     text = block.get("text") or (resource.get("text") if isinstance(resource, Mapping) else None)
-    if isinstance(text, str):
+    if isinstance(text, str) and not (structured is not None and _repeats(text, structured)):
         document = _as_json(text)
         if document is not None:
-            if not repeated:
-                yield from _walk(document, (), "", budget)
+            yield from _walk(document, (), "", budget)
         else:
             yield from _prose(text, ())
     for uri in (block.get("uri"), resource.get("uri") if isinstance(resource, Mapping) else None):
         if isinstance(uri, str):
             yield from _scalar(uri, (), "uri")
+
+
+def _repeats(text: str, structured: Any) -> bool:
+    """Whether a text has no word that the structured content beside it lacks."""
+    written = orjson.dumps(structured).replace(b"\\n", b" ").replace(b"\\t", b" ").decode()
+    return set(words(text)) <= set(words(written))
 
 
 def _as_json(text: str) -> Any:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import isawaitable
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar, cast
 from urllib.parse import quote
 
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -42,7 +42,7 @@ from assent.mcp.confirmation import ConfirmationCodec
 from assent.mcp.request_state import RequestStateCodec
 from assent.pipeline.effects import EffectRunner
 from assent.pipeline.ports_factory import make_ports
-from assent.ports import Ports, Store, approvals_command, no_command
+from assent.ports import Flow, Ports, Store, approvals_command, no_command
 from assent.stores.ids import new_id
 from assent.stores.memory import MemoryStore
 from assent.stores.open import open_lazily
@@ -77,7 +77,7 @@ class Governance(ABC, Generic[E]):
     the process that started the server. `anonymous` is the principal of an unauthenticated HTTP caller, accepted only
     from a
     loopback address and never by default. `guards`, `limits` and `budgets` are written as in `assent.yaml`
-    (`{"rule": ..., ...}`). `policies` are Cedar files, folders or patterns. `principal` is a function that decides who
+    (`{"rule": ..., ...}`). `policies` are Cedar files, folders or patterns. `flow` is the mode of flow control. `principal` is a function that decides who
     calls. A caller whose mode is `test` (the `mode` claim of a token, or a `Principal` of that mode) is refused, unless
     `test_callers` is `served`: then the functions look at `assent.current_mode()` and keep test data apart.
     `default_step_up` is what critical calls ask of callers with a token. With `publish_contracts=False` the definitions
@@ -97,6 +97,7 @@ class Governance(ABC, Generic[E]):
         policies: str | Path | Iterable[str | Path] = (),
         limits: Iterable[RateLimit | Mapping[str, Any]] = (),
         budgets: Iterable[SpendBudget | Mapping[str, Any]] = (),
+        flow: Literal["off", "observe", "ask", "refuse"] = "off",
         stdio: Principal | None = LOCAL,
         anonymous: Principal | None = None,
         principal: Identify | None = None,
@@ -139,6 +140,7 @@ class Governance(ABC, Generic[E]):
             budgets=tuple(_read_quota(SpendBudget, one, "budgets") for one in budgets),
             mode=mode,
             policies=self._policies,
+            flow=_flow_control(flow),
             policy_digest=self._policies.digest if self._policies is not None else "",
             default_step_up=default_step_up,
             approval_command=no_command if store == "memory://" else approvals_command,
@@ -352,3 +354,14 @@ def _principal_id(issuer: str | None, subject: str | None, client: str | None) -
 
 def _address_of(request: Any) -> str:
     return str(getattr(getattr(request, "client", None), "host", ""))
+
+
+def _flow_control(mode: str) -> Flow | None:
+    """Flow control of this server's own calls; None if it is off."""
+    if mode not in ("off", "observe", "ask", "refuse"):
+        raise ContractError(Fault(f"{mode!r} is not known", "Use one of off, observe, ask, refuse", "flow"))
+    if mode == "off":
+        return None
+    from assent.flow.control import FlowControl
+
+    return FlowControl(cast("Any", mode))

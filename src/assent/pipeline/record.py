@@ -38,7 +38,7 @@ async def record(request: Request, ports: Ports, pipeline: Pipeline, trace: Call
         _notify(ports, trace, None)
         raise
     if ports.flow is not None and isinstance(outcome, Answer) and trace.call is not None:
-        ports.flow.remember(trace.call, outcome.result, ports.now())
+        outcome = outcome._replace(result=ports.flow.remember(trace.call, outcome.result, ports.now()))
     try:
         entry = _entry(request, outcome, ports, trace)
         if entry is not None:

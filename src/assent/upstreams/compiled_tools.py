@@ -110,6 +110,7 @@ def compile_tools(
                     open_world=contract.open_world is None and classify(definition).open_world,
                     visibility=policy.visibility,
                     written=written is not None,
+                    labels_trusted=policy.trust == "annotations",
                     claims=None if written or policy.vouched else read_claims(definition),
                 )
             )
