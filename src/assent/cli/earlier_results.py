@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from assent.flow.control import FlowControl
 
 
+_KEYS = {"tool", "result"}
+
+
 class EarlierResult(NamedTuple):
     """A result that was read before the call."""
 
@@ -26,14 +29,9 @@ class EarlierResult(NamedTuple):
 
 def read_earlier(given: Any) -> list[EarlierResult]:
     """The results in a request; a text stands for a result with that text."""
-    if not isinstance(given, list) or not all(
-        isinstance(one, dict) and set(one) == {"tool", "result"} for one in given
-    ):
-        raise SettingsError(
-            Fault(
-                "the results are not a list of tool and result", 'Write [{"tool": "...", "result": "..."}]', "results"
-            )
-        )
+    if not isinstance(given, list) or not all(isinstance(one, dict) and set(one) == _KEYS for one in given):
+        remedy = 'Write [{"tool": "...", "result": "..."}]'
+        raise SettingsError(Fault("the results are not a list of tool and result", remedy, "results"))
     return [EarlierResult(str(one["tool"]), _as_result(one["result"])) for one in given]
 
 

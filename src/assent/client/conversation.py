@@ -19,7 +19,7 @@ class ConversationMeta:
         self._text = f"{self._text}\n{user_text}".strip()[-MOST_USER_TEXT:]
 
     def over(self, meta: dict[str, Any] | None) -> dict[str, Any] | None:
-        """The `_meta` of a call with the conversation. Nothing is added if it has no name and the user was not heard."""
+        """The `_meta` of a call with the conversation, if it has a name or the user was heard."""
         if not self._is_named and not self._text:
             return meta
         words = {USER_TEXT: self._text} if self._text else {}

@@ -105,8 +105,9 @@ class GovernedClient:
         return self._preparation.allowances
 
     def hear(self, user_text: str) -> None:
-        """Pass on what the user wrote, in their own words and nothing else, so that a gateway can tell their values from
-        those of an attacker. Never pass text of a model or of a tool.
+        """Pass on what the user wrote, so that a gateway can tell their values from those of an attacker.
+
+        Pass the user's own words and nothing else: no text of a model, a tool or a document.
         """
         self.conversation.hear(user_text)
 

@@ -1,6 +1,6 @@
 """What one conversation has seen: values of results as keyed hashes, the user's words, and people's answers.
 
-Values are kept as keyed hashes of 64 bits. The key is random and stays in this process.
+Values are kept as keyed hashes of 64 bits (SipHash). The key is random and stays in this process.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ import secrets
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from hashlib import blake2b
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
-from assent.flow.results import Phrase, read_result
+import orjson
+
+from assent.flow.results import Prose, phrases_of, read_result
 from assent.flow.user_words import UserWords
 
 MOST_REMEMBERED = 8_192
@@ -26,14 +27,14 @@ MOST_EVENTS = 200
 Hash = Callable[[str], int]
 
 
-def keyed_hash(key: bytes) -> Hash:
-    """A keyed hash of texts to 64 bits."""
-    start = partial(blake2b, digest_size=8, key=key)
-    return lambda text: int.from_bytes(start(text.encode("utf-8", "surrogatepass")).digest(), "big")
-
-
 def new_hash() -> Hash:
-    return keyed_hash(secrets.token_bytes(32))
+    """A keyed hash of texts to 64 bits.
+
+    Python hashes texts with SipHash under a random key of the process. A secret of our own stands in front, for a
+    process that is started with a fixed key.
+    """
+    secret = secrets.token_urlsafe(24)
+    return lambda text: hash(secret + text)
 
 
 class Origin(NamedTuple):
@@ -83,6 +84,8 @@ class Conversation:
     disguised: dict[int, Seen] = field(default_factory=dict)
     """Values by the form in which they are recognised in disguise."""
     phrases: dict[int, Origin] = field(default_factory=dict)
+    results: deque[int] = field(default_factory=lambda: deque(maxlen=32))
+    """The newest results, so that the same one is read once."""
     vouched: set[int] = field(default_factory=set)
     """What people have said yes to: tool, argument and value."""
     events: deque[FlowEvent] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
@@ -105,27 +108,36 @@ class Conversation:
             self.untrusted = origin
         if origin.private and self.private is None:
             self.private = origin
+        digest = hash(orjson.dumps(result, default=str, option=orjson.OPT_NON_STR_KEYS))
+        if digest in self.results:
+            return
+        self.results.append(digest)
         before = len(self)
+        named: tuple[tuple[str, ...], tuple[int, ...]] = ((), ())
         for found in read_result(result):
-            if len(self) >= MOST_REMEMBERED:
+            if len(self.values) + len(self.phrases) >= MOST_REMEMBERED:
                 self.forgot = True
                 break
-            if isinstance(found, Phrase):
-                if not text_origin.trusted:
-                    self.phrases.setdefault(self.hash(found.squeezed), text_origin)
+            if isinstance(found, Prose):
+                if not text_origin.trusted and found.words:
                     self.untrusted = self.untrusted or text_origin
+                    self._add_phrases(found.words, text_origin)
                 continue
-            seen = Seen(
-                origin if found.is_field else text_origin,
-                found.is_field,
-                tuple(map(self.hash, found.names)),
-                found.about,
-            )
+            if found.names is not named[0]:
+                named = (found.names, tuple(map(self.hash, found.names)))
+            seen = Seen(origin if found.is_field else text_origin, found.is_field, named[1], found.about)
             self._add(self.hash(found.value.exact), seen)
-            self.disguised.setdefault(self.hash(found.value.squeezed), seen)
+            if found.value.squeezed != found.value.exact:
+                self.disguised.setdefault(self.hash(found.value.squeezed), seen)
         trust = "trusted" if origin.trusted else "untrusted"
         private = ", private" if origin.private else ""
         self.note(origin.at, "result", origin.tool, f"{trust}{private}: {len(self) - before} new values and phrases")
+
+    def _add_phrases(self, parts: list[str], origin: Origin) -> None:
+        room = MOST_REMEMBERED - len(self.phrases)
+        self.forgot = self.forgot or len(parts) > room
+        for phrase in islice(phrases_of(parts), max(room, 0)):
+            self.phrases.setdefault(hash(phrase), origin)
 
     def _add(self, key: int, seen: Seen) -> None:
         known = self.values.get(key, ())
@@ -141,11 +153,13 @@ class Conversation:
 
     def disguise(self, squeezed: str) -> Seen | None:
         """Where a value with the same letters and digits appeared first."""
-        return self.disguised.get(self.hash(squeezed))
+        key = self.hash(squeezed)
+        same = self.values.get(key)
+        return self.disguised.get(key) if same is None else same[0]
 
-    def phrase(self, squeezed: str) -> Origin | None:
+    def phrase(self, phrase: tuple[str, ...]) -> Origin | None:
         """The untrusted result in whose running text these words appeared first."""
-        return self.phrases.get(self.hash(squeezed))
+        return self.phrases.get(hash(phrase))
 
     def is_named(self, seen: Seen) -> bool:
         """Whether the user's words name the record in which a value appeared."""

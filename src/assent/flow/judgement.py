@@ -15,9 +15,9 @@ from typing import Literal, NamedTuple
 from assent.core.call import Call
 from assent.flow.actions import asks_for
 from assent.flow.conversation import Conversation, Origin, Seen
-from assent.flow.results import PHRASE
+from assent.flow.results import phrases_of
 from assent.flow.roles import Matter, Role, matters
-from assent.flow.text import decoded, squeezed, words
+from assent.flow.text import MOST_TEXT, decoded, squeezed, words
 from assent.flow.user_words import stem
 from assent.flow.values import EXTERNAL, Value, amount_of, host_of, values_in, whole_value
 from assent.flow.word_set import word_set
@@ -90,7 +90,7 @@ class _Judging:
             if matter.role == "url" or (isinstance(matter.value, str) and "://" in matter.value[:12]):
                 self._judge_link(matter)
             elif self._is_sink and isinstance(matter.value, str):
-                self._judge_secrets(matter)
+                self._judge_secrets(matter, _values_of(matter.value))
 
     def judge_effect(self, destroys: bool) -> None:
         found = list(matters(self._call.tool, self._call.arguments))
@@ -106,8 +106,9 @@ class _Judging:
                 if matter.role == "title":
                     self._judge_title(matter, alone=not led)
                 if goes_out:
-                    self._judge_links_in(matter)
-                    self._judge_secrets(matter)
+                    values = _values_of(matter.value)
+                    self._judge_links_in(matter, values)
+                    self._judge_secrets(matter, values)
         if not led and not self.concerns:
             self._judge_action(found)
 
@@ -160,11 +161,10 @@ class _Judging:
         parts = words(str(matter.value))
         if self._is_vouched(matter, "".join(parts)):
             return
-        for start in range(len(parts) - PHRASE + 1):
-            phrase = "".join(parts[start : start + PHRASE])
+        for phrase in phrases_of(parts):
             at = self._seen.phrase(phrase)
-            if at is not None and not self._user.name(phrase):
-                self._add(matter, "untrusted", at, Value("text", "".join(parts), phrase))
+            if at is not None and not self._user.name("".join(phrase)):
+                self._add(matter, "untrusted", at, Value("text", "".join(parts), ""))
                 return
         if alone and self._user and self._seen.untrusted is not None and not self._is_composed(parts):
             self._add(matter, "unknown", None, Value("text", "".join(parts), ""))
@@ -187,28 +187,25 @@ class _Judging:
                 return False
         return True
 
-    def _judge_links_in(self, matter: Matter) -> None:
+    def _judge_links_in(self, matter: Matter, values: list[Value]) -> None:
         """Links and account numbers that a message carries lead its reader somewhere."""
         if self._seen.untrusted is None:
             return
-        for text in (matter.value, *decoded(matter.value)):
-            for value in values_in(text):
-                if value.kind not in ("link", "account", "phone"):
-                    continue
-                source, at = self._source(value, matter)
-                if source == "untrusted" or (source in ("unknown", "field") and self._user and value.kind == "link"):
-                    self._add(matter, source, at, value)
-                    return
+        for value in values:
+            if value.kind not in ("link", "account", "phone"):
+                continue
+            source, at = self._source(value, matter)
+            if source == "untrusted" or (source in ("unknown", "field") and self._user and value.kind == "link"):
+                self._add(matter, source, at, value)
+                return
 
-    def _judge_secrets(self, matter: Matter) -> None:
+    def _judge_secrets(self, matter: Matter, values: list[Value]) -> None:
         """Sensitive fields of private results, such as a passport number, leave only if the user names them."""
-        for text in (matter.value, *decoded(matter.value)):
-            for value in values_in(text):
-                at = self._sensitive(value)
-                if at is None or self._user.contain_any(at.about.split()) or self._is_vouched(matter, value.exact):
-                    continue
-                if self._user.give(value.kind, value.exact):
-                    continue
+        for value in values:
+            at = self._sensitive(value)
+            if at is None or self._user.contain_any(at.about.split()) or self._is_vouched(matter, value.exact):
+                continue
+            if not self._user.give(value.kind, value.exact):
                 sentence = f"The {at.about} from {_told(at.origin)} is in it, and the request does not speak of it"
                 self.concerns.append(Concern("content", matter.place, "trusted", sentence, value.exact))
                 return
@@ -291,6 +288,12 @@ _WHAT = {
     "id": "id",
     "text": "name",
 }
+
+
+def _values_of(text: str) -> list[Value]:
+    """The values in a text and in what it hides."""
+    text = text[:MOST_TEXT]
+    return [value for one in (text, *decoded(text)) for value in values_in(one)]
 
 
 def _value_of(given: object) -> Value:

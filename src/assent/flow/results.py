@@ -47,13 +47,13 @@ class Sighting(NamedTuple):
     """What a private field is about, such as `passport number`; empty if it is not sensitive."""
 
 
-class Phrase(NamedTuple):
-    """A few consecutive words of running text."""
+class Prose(NamedTuple):
+    """The words of a running text."""
 
-    squeezed: str
+    words: list[str]
 
 
-def read_result(result: Mapping[str, Any]) -> Iterator[Sighting | Phrase]:
+def read_result(result: Mapping[str, Any]) -> Iterator[Sighting | Prose]:
     """Everything in a result that can come back in a call. Structured content counts; text beside it repeats it."""
     budget = [MOST_PARTS]
     structured = result.get("structuredContent")
@@ -64,7 +64,7 @@ def read_result(result: Mapping[str, Any]) -> Iterator[Sighting | Phrase]:
             yield from _read_block(block, budget, structured)
 
 
-def _read_block(block: Mapping[str, Any], budget: list[int], structured: Any) -> Iterator[Sighting | Phrase]:
+def _read_block(block: Mapping[str, Any], budget: list[int], structured: Any) -> Iterator[Sighting | Prose]:
     resource = block.get("resource")
     text = block.get("text") or (resource.get("text") if isinstance(resource, Mapping) else None)
     if isinstance(text, str) and not (structured is not None and _repeats(text, structured)):
@@ -94,7 +94,7 @@ def _as_json(text: str) -> Any:
         return None
 
 
-def _walk(node: Any, names: tuple[str, ...], key: str, budget: list[int]) -> Iterator[Sighting | Phrase]:
+def _walk(node: Any, names: tuple[str, ...], key: str, budget: list[int]) -> Iterator[Sighting | Prose]:
     budget[0] -= 1
     if budget[0] < 0:
         return
@@ -140,7 +140,7 @@ def _name(text: str) -> tuple[str, ...]:
     return (whole, "".join(stem)) if stem and len("".join(stem)) > 3 else (whole,)
 
 
-def _scalar(node: Any, names: tuple[str, ...], key: str) -> Iterator[Sighting | Phrase]:
+def _scalar(node: Any, names: tuple[str, ...], key: str) -> Iterator[Sighting | Prose]:
     if not isinstance(node, str):
         number = amount_of(str(node))
         yield Sighting(Value("number", number, number), True, names)
@@ -169,13 +169,13 @@ def _field(text: str) -> Value | None:
     return Value("number", amount_of(text), whole) if whole.isdigit() else Value("text", whole, whole)
 
 
-def _prose(text: str, names: tuple[str, ...]) -> Iterator[Sighting | Phrase]:
+def _prose(text: str, names: tuple[str, ...]) -> Iterator[Sighting | Prose]:
     text = text[:MOST_TEXT]
     yield from _values_of_prose(text, names)
     for hidden in decoded(text):
         yield from _values_of_prose(hidden, names)
-        yield from _phrases(hidden)
-    yield from _phrases(text)
+        yield Prose(words(hidden))
+    yield Prose(words(text))
 
 
 def _values_of_prose(text: str, names: tuple[str, ...]) -> Iterator[Sighting]:
@@ -187,7 +187,6 @@ def _values_of_prose(text: str, names: tuple[str, ...]) -> Iterator[Sighting]:
             yield Sighting(Value("text", whole, whole), False, names)
 
 
-def _phrases(text: str) -> Iterator[Phrase]:
-    parts = words(text)
-    for start in range(len(parts) - PHRASE + 1):
-        yield Phrase("".join(parts[start : start + PHRASE]))
+def phrases_of(parts: list[str]) -> Iterator[tuple[str, ...]]:
+    """The phrases of a text: each few consecutive words."""
+    return zip(*(parts[start:] for start in range(PHRASE)), strict=False)

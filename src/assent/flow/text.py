@@ -15,10 +15,14 @@ MOST_TEXT = 32_768
 """How many characters of one text are read."""
 _WORD = re.compile(r"[^\W_]+")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
-_HEX = re.compile(r"(?:[0-9a-fA-F]{2}[ :]?){6,}")
-_SPOKEN = re.compile(r"\s*[\[({<]?\s*\b(at|dot|punkt|point|arroba)\b\s*[\])}>]?\s*", re.IGNORECASE)
-_SPACED_SIGN = re.compile(r"(?<=\w)\s*([@.])\s*(?=\w)")
-_SIGNS = {"at": "@", "arroba": "@", "dot": ".", "punkt": ".", "point": "."}
+_HEX = re.compile(r"\b(?:[0-9a-fA-F]{12,}|(?:[0-9a-fA-F]{2}[ :]){5,}[0-9a-fA-F]{2})\b")
+_DIGIT = re.compile(r"\d")
+_DISGUISED_SIGN = re.compile(
+    r"\s(?:dot|punkt|arroba)\s|[\[({](?:at|dot|@|\.)[\])}]|\s[@.]\s|\w\s@|@\s\w", re.IGNORECASE
+)
+_SPOKEN = re.compile(r"\s*[\[({<]?\s*\b(at|dot|punkt|arroba)\b\s*[\])}>]?\s*", re.IGNORECASE)
+_SPACED_SIGN = re.compile(r"(?<=\w)\s*[\[({]?\s*([@.])\s*[\])}]?\s*(?=\w)")
+_SIGNS = {"at": "@", "arroba": "@", "dot": ".", "punkt": "."}
 _MOST_DECODED = 20
 
 
@@ -27,12 +31,12 @@ def exact(text: str) -> str:
 
     Look-alike letters stay different: an address with a Cyrillic letter is another address.
     """
-    return fold(text).strip()
+    return " ".join(text.lower().split()) if text.isascii() else fold(text).strip()
 
 
 def words(text: str) -> list[str]:
     """The words of a text as a person reads them: without case, accents, look-alike letters and punctuation."""
-    return _WORD.findall(skeleton(text))
+    return _WORD.findall(text.lower() if text.isascii() else skeleton(text))
 
 
 def squeezed(text: str) -> str:
@@ -46,25 +50,23 @@ def decoded(text: str) -> Iterator[str]:
         yield plain
     if "&" in text and (plain := html.unescape(text)) != text:
         yield plain
-    for found, _ in zip(_BASE64.finditer(text), range(_MOST_DECODED), strict=False):
-        if (hidden := _from_base64(found[0])) is not None:
+    for found in _BASE64.findall(text)[:_MOST_DECODED]:
+        if (hidden := _from_base64(found)) is not None:
             yield hidden
-    for found, _ in zip(_HEX.finditer(text), range(_MOST_DECODED), strict=False):
-        if (hidden := _readable(_from_hex(found[0]))) is not None:
-            yield hidden
+    if _DIGIT.search(text) is not None:
+        for found in _HEX.findall(text)[:_MOST_DECODED]:
+            if (hidden := _readable(_from_hex(found))) is not None:
+                yield hidden
     if (hidden := _spoken(text)) is not None:
         yield hidden
 
 
 def _spoken(text: str) -> str | None:
-    """The text with `at` and `dot` as signs, and without spaces around signs: `ann at x dot com`, `ann @ x . com`."""
-    lower = text.lower()
-    if " dot " in lower or " at " in lower or "[" in lower or "(at" in lower or "(dot" in lower:
-        text = _SPOKEN.sub(lambda found: _SIGNS[found[1].lower()], text)
-    elif " @" not in text and "@ " not in text and " ." not in text:
+    """The text with `at` and `dot` as signs, and without gaps around signs, as in `ann [at] x dot com`."""
+    if _DISGUISED_SIGN.search(text) is None:
         return None
-    joined = _SPACED_SIGN.sub(r"\1", text)
-    return joined if joined.lower() != lower else None
+    signs = _SPOKEN.sub(lambda found: _SIGNS[found[1].lower()], text)
+    return _SPACED_SIGN.sub(r"\1", signs)
 
 
 def _from_base64(text: str) -> str | None:
@@ -78,7 +80,8 @@ def _from_base64(text: str) -> str | None:
 
 
 def _from_hex(text: str) -> bytes:
-    return bytes.fromhex(text.replace(" ", "").replace(":", ""))
+    digits = text.replace(" ", "").replace(":", "")
+    return bytes.fromhex(digits[: len(digits) // 2 * 2])
 
 
 def _readable(data: bytes) -> str | None:

@@ -20,13 +20,15 @@ _LINK = re.compile(
 _ACCOUNT = re.compile(
     r"(?<![\w-])[a-z]{2}\d\d(?:[a-z0-9]{10,30}|[ -][a-z0-9]{4}(?:[ -](?=[a-z]{0,3}\d)[a-z0-9]{1,4}){2,8})(?![\w-])"
 )
+_MARKS = re.compile(r"[@.:\d]")
 _SENTENCE = re.compile(r"(?<=[a-z0-9])\.(?=[A-Z][a-z]+\b)")
 _NUMBER = re.compile(r"(?<![\w.,+-])\+?\d(?:[ ()./-]{0,2}\d){7,18}(?![\w-])")
 _AMOUNT = re.compile(
     r"(?<![\w.,-])\d{1,3}(?:[, ']\d{3})+(?:\.\d{1,2})?(?![\w,])|(?<![\w.,-])\d{1,9}(?:[.,]\d{1,2})?(?![\w,]|\.\d)"
 )
-_ID = re.compile(r"(?<![\w@./-])(?=[a-z0-9_-]*\d)(?=[a-z0-9_-]*[a-z])[a-z0-9](?:[a-z0-9_-]{3,80})[a-z0-9](?![\w@])")
+_ID = re.compile(r"(?<![\w@./-])(?:[a-z]+[_-]?\d|\d+[_-]?[a-z])[a-z0-9_-]{2,80}(?![\w@])")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
+_LONG_NUMBER = re.compile(r"\d(?:[ ()./-]{0,2}\d){5}")
 _DIGIT = re.compile(r"\d")
 _FILES = word_set(
     "txt md pdf doc docx xls xlsx ppt pptx odt ods csv tsv json yaml yml toml xml html htm log ini cfg conf env "
@@ -38,6 +40,7 @@ _ENDINGS = word_set(
     "tech page link click live news blog wiki zip mobi email agency digital network systems solutions world today "
     "space website example test invalid localhost local internal onion"
 )
+_AFTER_HOST = re.compile(r"[/?#\\]")
 _TRAILING = ".,;:!?)]}*_~"
 MOST_VALUES = 400
 """How many values of one text are read."""
@@ -69,18 +72,23 @@ def _all_in(plain: str) -> Iterator[Value]:
     if "." in plain or "://" in plain:
         for found in _LINK.finditer(plain):
             yield from _links(found[0].rstrip(_TRAILING))
-    if _has_digit(plain):
-        for found in _ACCOUNT.finditer(plain):
-            bare = squeezed(found[0])
-            yield Value("account", bare, bare)
-        for found in _NUMBER.finditer(plain):
-            if not _DATE.match(found[0]):
-                bare = squeezed(found[0])
-                yield Value("phone" if found[0].startswith("+") else "account", bare, bare)
+    if _DIGIT.search(plain) is not None:
+        if _LONG_NUMBER.search(plain) is not None:
+            yield from _accounts(plain)
         for found in _AMOUNT.finditer(plain):
             yield Value("amount", amount_of(found[0]), squeezed(found[0]))
         for found in _ID.finditer(plain):
             yield Value("id", found[0], squeezed(found[0]))
+
+
+def _accounts(plain: str) -> Iterator[Value]:
+    for found in _ACCOUNT.finditer(plain):
+        bare = squeezed(found[0])
+        yield Value("account", bare, bare)
+    for found in _NUMBER.finditer(plain):
+        if not _DATE.match(found[0]):
+            bare = squeezed(found[0])
+            yield Value("phone" if found[0].startswith("+") else "account", bare, bare)
 
 
 def _links(text: str) -> Iterator[Value]:
@@ -109,7 +117,7 @@ def bare_link(text: str) -> str:
 
 def host_of(text: str) -> str:
     """The host of a link, without `www.` and port."""
-    authority = re.split(r"[/?#\\]", bare_link(text), maxsplit=1)[0].rpartition("@")[2]
+    authority = _AFTER_HOST.split(bare_link(text), maxsplit=1)[0].rpartition("@")[2]
     return authority.partition(":")[0]
 
 
@@ -127,6 +135,8 @@ def amount_of(text: str) -> str:
 
 def whole_value(text: str) -> Value | None:
     """The value that a whole text is, if it is an address, a link, an account or a file name; otherwise None."""
+    if _MARKS.search(text) is None:
+        return None
     plain = exact(text)
     for value in _all_in(plain):
         if value.kind in ("address", "account", "phone") and squeezed(plain) == value.squeezed:
@@ -137,7 +147,3 @@ def whole_value(text: str) -> Value | None:
         ):
             return value
     return None
-
-
-def _has_digit(text: str) -> bool:
-    return _DIGIT.search(text) is not None

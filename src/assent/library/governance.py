@@ -77,7 +77,8 @@ class Governance(ABC, Generic[E]):
     the process that started the server. `anonymous` is the principal of an unauthenticated HTTP caller, accepted only
     from a
     loopback address and never by default. `guards`, `limits` and `budgets` are written as in `assent.yaml`
-    (`{"rule": ..., ...}`). `policies` are Cedar files, folders or patterns. `flow` is the mode of flow control. `principal` is a function that decides who
+    (`{"rule": ..., ...}`). `policies` are Cedar files, folders or patterns. `flow` is the mode of
+    flow control. `principal` is a function that decides who
     calls. A caller whose mode is `test` (the `mode` claim of a token, or a `Principal` of that mode) is refused, unless
     `test_callers` is `served`: then the functions look at `assent.current_mode()` and keep test data apart.
     `default_step_up` is what critical calls ask of callers with a token. With `publish_contracts=False` the definitions
