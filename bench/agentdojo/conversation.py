@@ -33,6 +33,10 @@ class Outcome:
     injected: list[str] = field(default_factory=list)
 
     @property
+    def all_ran(self) -> bool:
+        return bool(self.injected) and all(line.startswith("ran") for line in self.injected)
+
+    @property
     def pair(self) -> tuple[str, str, str | None]:
         return self.suite, self.user, self.injection
 
