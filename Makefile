@@ -9,7 +9,7 @@ PART ?= 1
 # The tests start hundreds of processes: where bytecode may not be kept, each of them compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install test demo bench torture lint docs-reference clean
+.PHONY: install test demo bench agentdojo torture lint docs-reference clean
 
 install: $(STAMP)
 
@@ -31,6 +31,10 @@ lint: install
 
 bench: install
 	$(BIN)/python -m bench
+
+agentdojo: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group agentdojo
+	$(BIN)/python -m bench.agentdojo
 
 torture: install
 	$(BIN)/python -m pytest tests --torture --part $(PART)

@@ -107,7 +107,10 @@ def main() -> int:
     )
     options = parser.parse_args()
     if importlib.util.find_spec("agentdojo") is None:
-        print("This bench needs AgentDojo: .venv/bin/pip install -c constraints.txt --group agentdojo", file=sys.stderr)
+        print(
+            "This bench needs AgentDojo: run `make agentdojo`, or `pip install -c constraints.txt --group agentdojo`.",
+            file=sys.stderr,
+        )
         return 2
     options.suite = options.suite or SUITES
     options.adaptive = [] if options.no_adaptive else options.adaptive or ["provenance"]
