@@ -17,7 +17,7 @@ from assent.drill.sandbox import sandbox_for
 
 PAGE = (Path(__file__).parents[2] / "docs" / "drill.md").read_text("utf-8")
 BEARS_NO_FIX = {"rug-pull", "session-id-as-credential", "token-passthrough", "dns-rebinding", "name-collision"}
-BEARS_NO_FIX |= {"oversized-result", "double-charge"}
+BEARS_NO_FIX |= {"oversized-result"}
 
 
 def settings_with(**given: Any) -> Settings:
@@ -77,8 +77,10 @@ def test_a_story_says_where_it_was_published_and_what_to_do(name: str) -> None:
 
 
 async def test_observing_stops_nothing_that_a_person_is_asked_about() -> None:
-    names = ["bulk-delete", "swapped-arguments", "replayed-approval", "spending-loop", "forged-question"]
-    assert set((await endings(settings_with(mode="observe"), *names)).values()) == {"let through"}
+    names = ["bulk-delete", "swapped-arguments", "replayed-approval", "double-charge", "forged-question"]
+    results = await run(settings_with(mode="observe"), names)
+    assert {one.ended.ending for one in results} == {"let through"}
+    assert all(one.change.startswith("First set `mode: enforce`") for one in results)
 
 
 async def test_a_policy_on_a_tier_applies_and_one_on_an_own_tool_is_left_out(tmp_path: Path) -> None:
