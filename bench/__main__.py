@@ -11,6 +11,7 @@ BENCHES = (
     ["bench.start"],
     ["bench.policy"],
     ["bench.guards"],
+    ["bench.flow"],
     ["bench.client"],
     ["bench.gateway", "--calls", "20000", "--rounds", "3"],
     ["bench.stores"],

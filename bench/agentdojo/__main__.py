@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib.util
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -71,6 +72,9 @@ async def run_suite(
 
 async def run(options: argparse.Namespace) -> dict[str, Score]:
     scores = {}
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)  # so that the processes end too
     async with environment_server(options.text_only) as environments, httpx2.AsyncClient(timeout=60) as http:
         tasks = (await http.get(f"{environments}/tasks")).raise_for_status().json()
         for suite in tasks.values():

@@ -120,6 +120,8 @@ async def converse(
         if not unread and outcome.order == "at once":
             await _attack(agent, injected)
             injected = []
+            if outcome.disguise != "plain":
+                break  # What the user's task does later changes nothing for the attack.
     if not unread:
         await _attack(agent, injected)
     question = {"suite": outcome.suite, "utility": utility or outcome.injection is None}

@@ -10,6 +10,7 @@ import contextlib
 import pickle
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import mcp_types as types
@@ -87,7 +88,7 @@ class Environment:
         """
         self.called.append(FunctionCall(function=name, args=arguments))
         result, error = self._runtime.run_function(self.env, name, arguments)
-        text = types.TextContent(type="text", text=error or tool_result_to_str(result))
+        text = types.TextContent(type="text", text=error or _text_of(pickle.dumps(result)))
         if error or TEXT_ONLY:
             return types.CallToolResult(content=[text], is_error=bool(error))
         plain = _ANY.dump_python(result, mode="json")
@@ -145,6 +146,12 @@ def _swapped(value: Any, swaps: Sequence[tuple[str, str]]) -> Any:
         for mark, text in swaps:
             value = value.replace(mark, text)
     return value
+
+
+@lru_cache(maxsize=256)
+def _text_of(pickled: bytes) -> str:
+    """The text of a result. Writing it as YAML is the slowest part of a call, and both orders read the same results."""
+    return tool_result_to_str(pickle.loads(pickled))
 
 
 def _as_json(call: FunctionCall) -> dict[str, Any]:

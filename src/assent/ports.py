@@ -536,6 +536,8 @@ class ConnectionNeeded(NamedTuple):
 class Flow(Protocol):
     """Flow control: remembers where values come from, per conversation, and judges calls by it."""
 
+    mode: Literal["off", "observe", "ask", "refuse"]
+
     def check(self, call: Call, now: float, *, observing: bool) -> Sequence[GuardFinding]:
         """What a person should be asked about before this call runs."""
 
@@ -544,6 +546,9 @@ class Flow(Protocol):
 
     def vouch(self, call: Call, now: float) -> None:
         """Remember that a person said yes to this call."""
+
+    def report(self, tenant: str) -> list[dict[str, Any]]:
+        """The conversations of a tenant, the newest first: what entered and what was decided, without values."""
 
 
 class Ports(NamedTuple):

@@ -10,7 +10,7 @@ from assent.console.page import EVERYONE, Page
 GROUPS = (
     ("", ("Overview", "Approvals", "Activity")),
     ("Control", ("Tools", "Upstreams", "Stop switch")),
-    ("Records", ("Audit", "Claims")),
+    ("Records", ("Audit", "Claims", "Conversations")),
     ("Access", ("Connections", "Applications", "Keys", "Accounts")),
 )
 

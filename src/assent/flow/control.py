@@ -79,6 +79,10 @@ class FlowControl:
         """The conversations of a tenant, the newest first."""
         return [one for key, one in reversed(self._conversations.items()) if key[0] == tenant]
 
+    def report(self, tenant: str) -> list[dict[str, Any]]:
+        """The conversations of a tenant as the console and `/api` show them."""
+        return [one.as_json() for one in self.conversations(tenant)]
+
     def _verb(self) -> str:
         return {"ask": "asked", "refuse": "refused"}.get(self.mode, "would ask")
 

@@ -94,6 +94,20 @@ class Conversation:
     def __len__(self) -> int:
         return len(self.values) + len(self.disguised) + len(self.phrases)
 
+    def as_json(self) -> dict[str, Any]:
+        """What can be shown of it: no value and no word of the user."""
+        return {
+            "principal": self.principal,
+            "name": self.name,
+            "used_at": self.used_at,
+            "remembered": len(self),
+            "forgot": self.forgot,
+            "user_text": bool(self.user),
+            "untrusted": self.untrusted.tool if self.untrusted else None,
+            "private": self.private.tool if self.private else None,
+            "events": [event._asdict() for event in reversed(self.events)],
+        }
+
     def hear(self, text: str) -> None:
         """Add words of the user."""
         self.user = self.user.add(text)

@@ -21,7 +21,7 @@ _ACCOUNT = re.compile(
     r"(?<![\w-])[a-z]{2}\d\d(?:[a-z0-9]{10,30}|[ -][a-z0-9]{4}(?:[ -](?=[a-z]{0,3}\d)[a-z0-9]{1,4}){2,8})(?![\w-])"
 )
 _MARKS = re.compile(r"[@.:\d]")
-_SENTENCE = re.compile(r"(?<=[a-z0-9])\.(?=[A-Z][a-z]+\b)")
+_SENTENCE = re.compile(r"(?<=[a-z0-9])\.(?=[A-Z][a-z]+\b(?![\w.+-]*@))")
 _NUMBER = re.compile(r"(?<![\w.,+-])\+?\d(?:[ ()./-]{0,2}\d){7,18}(?![\w-])")
 _AMOUNT = re.compile(
     r"(?<![\w.,-])\d{1,3}(?:[, ']\d{3})+(?:\.\d{1,2})?(?![\w,])|(?<![\w.,-])\d{1,9}(?:[.,]\d{1,2})?(?![\w,]|\.\d)"
@@ -118,7 +118,7 @@ def bare_link(text: str) -> str:
 def host_of(text: str) -> str:
     """The host of a link, without `www.` and port."""
     authority = _AFTER_HOST.split(bare_link(text), maxsplit=1)[0].rpartition("@")[2]
-    return authority.partition(":")[0]
+    return authority.partition(":")[0].removeprefix("www.")
 
 
 def amount_of(text: str) -> str:
