@@ -27,7 +27,7 @@ while read -r word rest; do \
 done
 endef
 
-.PHONY: install test demo bench torture lint docs docs-reference package clean
+.PHONY: install test demo bench agentdojo torture lint docs docs-reference package clean
 
 install: $(STAMP)
 
@@ -55,6 +55,10 @@ lint: install
 
 bench: install
 	$(BIN)/python -m bench
+
+agentdojo: install
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --group agentdojo
+	$(BIN)/python -m bench.agentdojo
 
 torture: install
 	$(BIN)/python -m pytest tests --torture --part $(PART)

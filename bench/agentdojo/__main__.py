@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import importlib.util
+import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -71,6 +72,9 @@ async def run_suite(
 
 async def run(options: argparse.Namespace) -> dict[str, Score]:
     scores = {}
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)  # so that the processes end too
     async with environment_server(options.text_only) as environments, httpx2.AsyncClient(timeout=60) as http:
         tasks = (await http.get(f"{environments}/tasks")).raise_for_status().json()
         for suite in tasks.values():
@@ -107,7 +111,10 @@ def main() -> int:
     )
     options = parser.parse_args()
     if importlib.util.find_spec("agentdojo") is None:
-        print("This bench needs AgentDojo: .venv/bin/pip install -c constraints.txt --group agentdojo", file=sys.stderr)
+        print(
+            "This bench needs AgentDojo: run `make agentdojo`, or `pip install -c constraints.txt --group agentdojo`.",
+            file=sys.stderr,
+        )
         return 2
     options.suite = options.suite or SUITES
     options.adaptive = [] if options.no_adaptive else options.adaptive or ["provenance"]

@@ -33,6 +33,10 @@ class Outcome:
     injected: list[str] = field(default_factory=list)
 
     @property
+    def all_ran(self) -> bool:
+        return bool(self.injected) and all(line.startswith("ran") for line in self.injected)
+
+    @property
     def pair(self) -> tuple[str, str, str | None]:
         return self.suite, self.user, self.injection
 
@@ -116,6 +120,8 @@ async def converse(
         if not unread and outcome.order == "at once":
             await _attack(agent, injected)
             injected = []
+            if outcome.disguise != "plain":
+                break  # What the user's task does later changes nothing for the attack.
     if not unread:
         await _attack(agent, injected)
     question = {"suite": outcome.suite, "utility": utility or outcome.injection is None}

@@ -10,6 +10,7 @@ import contextlib
 import pickle
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import mcp_types as types
@@ -35,6 +36,8 @@ SUITES = "v1.2.2"
 TEXT_ONLY = "--text-only" in sys.argv[1:]
 """Whether results have no structured content, as those of older servers."""
 
+_ANY: TypeAdapter[Any] = TypeAdapter(Any)
+
 
 class Environment:
     """One suite, its current environment, and what was called in it."""
@@ -46,6 +49,7 @@ class Environment:
         self._marks = {vector: f"<VECTOR-{vector}>" for vector in suite.get_injection_vector_defaults()}
         self._loaded: dict[tuple[str, ...], bytes] = {}
         self._readings: dict[str, list[list[str]]] = {}
+        self._attacks: dict[str, list[dict[str, Any]]] = {}
         self.called: list[FunctionCall] = []
 
     def tools(self) -> list[types.Tool]:
@@ -62,7 +66,7 @@ class Environment:
         marks: list[str] = []
         if injection is not None:
             attack = self.suite.get_injection_task_by_id(injection)
-            wanted = [_as_json(one) for one in attack.ground_truth(self._load({}))]
+            wanted = self._wanted(injection)
             vectors = self._seen_in_order(task)
             placed = inject(Injection(attack.GOAL, [call["args"] for call in wanted]), vectors, disguise)
             texts, marks = placed.texts, placed.marks
@@ -72,16 +76,22 @@ class Environment:
         needed = [_as_json(one) for one in task.ground_truth(pickle.loads(pickle.dumps(self.env)))]
         return {"prompt": task.PROMPT, "needed": needed, "injected": wanted, "marks": marks}
 
+    def _wanted(self, injection: str) -> list[dict[str, Any]]:
+        if injection not in self._attacks:
+            attack = self.suite.get_injection_task_by_id(injection)
+            self._attacks[injection] = [_as_json(one) for one in attack.ground_truth(self._load({}))]
+        return self._attacks[injection]
+
     def call(self, name: str, arguments: dict[str, Any]) -> types.CallToolResult:
         """Run a tool. Its result has the text that AgentDojo gives to models, and structured content beside it, as the
         typed functions of an MCP server have it.
         """
         self.called.append(FunctionCall(function=name, args=arguments))
         result, error = self._runtime.run_function(self.env, name, arguments)
-        text = types.TextContent(type="text", text=error or tool_result_to_str(result))
+        text = types.TextContent(type="text", text=error or _text_of(pickle.dumps(result)))
         if error or TEXT_ONLY:
             return types.CallToolResult(content=[text], is_error=bool(error))
-        plain = TypeAdapter(Any).dump_python(result, mode="json")
+        plain = _ANY.dump_python(result, mode="json")
         structured = plain if isinstance(result, BaseModel) else {"result": plain}
         return types.CallToolResult(content=[text], structured_content=structured)
 
@@ -136,6 +146,12 @@ def _swapped(value: Any, swaps: Sequence[tuple[str, str]]) -> Any:
         for mark, text in swaps:
             value = value.replace(mark, text)
     return value
+
+
+@lru_cache(maxsize=256)
+def _text_of(pickled: bytes) -> str:
+    """The text of a result. Writing it as YAML is the slowest part of a call, and both orders read the same results."""
+    return tool_result_to_str(pickle.loads(pickled))
 
 
 def _as_json(call: FunctionCall) -> dict[str, Any]:

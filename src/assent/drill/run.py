@@ -32,6 +32,8 @@ class DrillResult:
     name: str
     story: Story
     ended: Ended
+    change: str
+    """What stops the story, or has a person asked."""
 
     def as_json(self) -> dict[str, Any]:
         found = {
@@ -42,7 +44,7 @@ class DrillResult:
             "ending": self.ended.ending,
             "why": self.ended.why,
         }
-        return found | ({"change": self.story.change} if self.ended.ending == "let through" else {})
+        return found | ({"change": self.change} if self.ended.ending == "let through" else {})
 
 
 @cache
@@ -59,7 +61,12 @@ def load_story(name: str) -> Story:
 
 async def run(settings: Settings, names: Sequence[str]) -> list[DrillResult]:
     """Run the stories one after the other, each in a sandbox of its own."""
-    return [DrillResult(name, load_story(name), await _play(load_story(name), settings)) for name in names]
+    first = "First set `mode: enforce`: observing stops nothing. " if settings.mode == "observe" else ""
+    results = []
+    for name in names:
+        story = load_story(name)
+        results.append(DrillResult(name, story, await _play(story, settings), first + story.change))
+    return results
 
 
 async def _play(story: Story, settings: Settings) -> Ended:
@@ -79,7 +86,7 @@ def as_text(results: Sequence[DrillResult], width: int = 100) -> Iterator[str]:
         yield f"{one.ended.ending.upper():<{_INDENT - 2}}  {one.name}: {one.story.title} ({one.story.published})"
         yield from _indented(one.ended.why, width)
         if one.ended.ending == "let through":
-            yield from _indented(f"Change: {one.story.change}", width)
+            yield from _indented(f"Change: {one.change}", width)
     yield ""
     yield summary(results)
 

@@ -17,11 +17,12 @@ _CALL = {
     "jsonrpc": "2.0",
     "id": 2,
     "method": "tools/call",
-    "params": {"name": "list_invoices", "arguments": {"year": "2026"}},
+    "params": {"name": "billing_list_invoices", "arguments": {"year": "2026"}},
 }
 
 
 async def play(sandbox: Sandbox) -> Ended:
+    # With two servers the session is the gateway's own, not one of the server behind it.
     opened = await sandbox.http.post("/mcp", json=_OPEN, headers=_HEADERS | {"Authorization": f"Bearer {AGENT}"})
     headers = _HEADERS | {"Mcp-Session-Id": opened.headers.get("mcp-session-id", "none")}
     await sandbox.http.post("/mcp", json=_CALL, headers=headers | {"Authorization": f"Bearer {AGENT}"})
@@ -38,7 +39,10 @@ STORY = Story(
     source="https://nvd.nist.gov/vuln/detail/CVE-2025-6515",
     happens="Somebody guesses or steals the id of a session and sends requests in it without a credential.",
     change="Nothing in the configuration allows this. Please report it.",
-    servers={"billing": Server((tool("list_invoices", "Lists invoices.", year="The year."),))},
+    servers={
+        "billing": Server((tool("list_invoices", "Lists invoices.", year="The year."),)),
+        "notes": Server((tool("read_note", "Reads a note.", title="The title."),)),
+    },
     user="Which invoices are open?",
     play=play,
 )

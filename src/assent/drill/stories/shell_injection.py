@@ -17,7 +17,7 @@ STORY = Story(
     source="https://nvd.nist.gov/vuln/detail/CVE-2025-53967",
     happens="The server puts an argument into a shell command. The tool reads only, so nobody is asked.",
     change="Add the guard `{rule: block_patterns, patterns: ['[;&|`$<>]']}` with the fields that name branches, files"
-    " or ids, or `{rule: shell_commands}` for fields that are commands.",
+    " or ids, or `{rule: shell_commands, allow: [...]}` for commands.",
     fix={"guards": [{"rule": "block_patterns", "fields": ["branch"], "patterns": ["[;&|`$<>]"]}]},
     servers={"git": Server((_LOG,))},
     user="What changed on main?",

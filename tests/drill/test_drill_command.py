@@ -1,0 +1,52 @@
+"""`assent drill`: what it prints and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from assent.cli.drill import drill
+from assent.drill.run import story_names
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    file = tmp_path / "assent.yaml"
+    file.write_text("upstreams: {own: {url: 'http://127.0.0.1:9/mcp'}}\nstore: sqlite:///own.db\n")
+    return file
+
+
+def invoke(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(drill, [str(one) for one in arguments])
+
+
+def test_something_let_through_is_exit_code_1_and_says_what_to_change(config: Path) -> None:
+    result = invoke("-c", config, "path-traversal", "bulk-delete")
+    assert result.exit_code == 1
+    assert "LET THROUGH    path-traversal" in result.output and "Change: Add the guard" in result.output
+    assert result.output.endswith("2 stories: 0 stopped, 1 asked, 1 let through.\n")
+    assert [one.name for one in config.parent.iterdir()] == ["assent.yaml"], "the user's store is not made"
+
+
+def test_nothing_let_through_is_exit_code_0_also_as_json(config: Path) -> None:
+    result = invoke("-c", config, "--json", "bulk-delete", "token-passthrough")
+    assert result.exit_code == 0
+    found = json.loads(result.output)
+    assert [(one["story"], one["ending"]) for one in found] == [
+        ("bulk-delete", "asked"),
+        ("token-passthrough", "stopped"),
+    ]
+    assert all(one["why"] and one["source"].startswith("https://") for one in found)
+
+
+def test_an_unknown_story_is_exit_code_2(config: Path) -> None:
+    result = invoke("-c", config, "no-such-story")
+    assert result.exit_code == 2 and "assent drill --list" in result.output
+
+
+def test_the_names_are_listed_without_a_configuration() -> None:
+    assert invoke("--list").output.split() == list(story_names())
+    assert len(story_names()) >= 15
