@@ -41,6 +41,7 @@ docs: install
 
 docs-reference: install
 	$(BIN)/python -m assent.reference docs/reference
+	$(BIN)/python docs/site/pictures.py
 
 demo: install
 	$(BIN)/assent demo
