@@ -70,6 +70,7 @@ docs: install
 
 docs-reference: install
 	$(BIN)/python -m assent.reference docs/reference
+	$(BIN)/python docs/site/pictures.py
 
 package: install
 	$(BIN)/python tests/support/package_check.py

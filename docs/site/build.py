@@ -21,6 +21,8 @@ SITE = Path(__file__).resolve().parent
 DOCS = SITE.parent
 ROOT = DOCS.parent
 LINK = re.compile(r"(?<=\]\()([^)#\s:]+)(?=[)#])")
+PLAIN_COMMANDS = re.compile(r"^```console(?=\n(?!\$ ))", re.MULTILINE)
+"""A block of commands without prompts: as `console` it would be shown as output."""
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".json": "json", ".service": "ini"}
 
 
@@ -31,7 +33,7 @@ def build(folder: Path) -> Path:
     navigation = existing(yaml.safe_load((SITE / "navigation.yaml").read_text("utf-8")))
     sources = [path for path in DOCS.rglob("*") if path.is_file() and SITE not in path.parents]
     stage(pages, [*sources, *((DOCS / page).resolve() for page in pages_of(navigation))])
-    for asset in ("site.css", "logo.svg"):
+    for asset in ("site.css", "site.js", "logo.svg"):
         shutil.copy(SITE / asset, pages / asset)
     settings = tomlkit.parse((SITE / "zensical.toml").read_text("utf-8")).unwrap()
     settings["project"]["nav"] = placed(navigation)
@@ -107,7 +109,7 @@ def with_placed_links(source: Path) -> tuple[str, list[Path]]:
         linked.append(target)
         return os.path.relpath(place_of(target), place_of(source).parent)
 
-    return LINK.sub(placed_link, source.read_text("utf-8")), linked
+    return PLAIN_COMMANDS.sub("```bash", LINK.sub(placed_link, source.read_text("utf-8"))), linked
 
 
 def source_page(source: Path) -> str:

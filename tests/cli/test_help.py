@@ -60,7 +60,7 @@ def test_the_offered_formats_are_those_that_exist(name: str, formats: dict[str, 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_documented_line_gives_each_shell_its_completion(shell: str) -> None:
     line = f"_ASSENT_COMPLETE={shell}_source assent"
-    assert line in (ROOT / "docs/deployment.md").read_text()
+    assert line in (ROOT / "docs/install.md").read_text()
     done = subprocess.run(
         [*ASSENT], env=os.environ | {"_ASSENT_COMPLETE": f"{shell}_source"}, capture_output=True, text=True
     )

@@ -138,3 +138,14 @@ async def test_search_works_from_a_plain_web_server_and_nothing_else_is_asked(si
             await page.keyboard.type("idempotency key")
             await page.locator("a[href*='gateway.html']", has_text="Keys and retries").first.wait_for()
     assert [address for address in asked if not address.startswith((url, "blob:", "data:"))] == []
+
+
+@needs_chromium
+async def test_the_copy_button_copies_the_commands_alone(site: Path) -> None:
+    with served(site) as url:
+        async with chromium_page(permissions=["clipboard-read", "clipboard-write"]) as page:
+            await page.goto(url + "tutorial/1-first-call.html")
+            block = page.locator(".highlight", has_text="assent approvals list")
+            await block.hover()
+            await block.locator("button").first.click()
+            assert await page.evaluate("navigator.clipboard.readText()") == "assent approvals list"

@@ -45,7 +45,7 @@ def _section(path: tuple[str, ...], command: click.Command) -> str:
     options = [one for one in command.get_params(context) if "--help" not in one.opts]
     rows = [record for one in options if (record := one.get_help_record(context)) and record[1]]
     if rows:
-        lines += ["| option | |", "|---|---|"]
+        lines += ["| option | meaning |", "|---|---|"]
         lines += [f"| `{_cell(names)}` | {_cell(text)} |" for names, text in rows]
     return "\n".join([*lines, ""])
 

@@ -10,14 +10,14 @@ from assent.lint import Rule, all_rules
 def lint_page() -> str:
     """Every rule with its reason, its fix and an example."""
     rules = all_rules()
-    names = ", ".join(f"[{name}](#{name})" for name in rules)
+    rows = "".join(f"| [{rule.name}](#{rule.name}) | {rule.severity} | {rule.summary} |\n" for rule in rules.values())
     head = (
         "# Lint rules\n\n"
         "What [`assent lint`](../lint.md) checks in tool definitions, contracts and configurations. `assent rule NAME` "
         "prints the same text with more examples.\n\n"
-        f"{len(rules)} rules: {names}.\n"
+        f"| {len(rules)} rules | severity | about |\n|---|---|---|\n"
     )
-    return head + "".join(_section(rule) for rule in rules.values())
+    return head + rows + "".join(_section(rule) for rule in rules.values())
 
 
 def _section(rule: Rule) -> str:

@@ -13,14 +13,14 @@ FAULTS: dict[str, Kind] = {
     "api.malformed": Kind(400, "The request cannot be read.", "Correct what is named."),
     "api.not_entitled": Kind(403, "You may not see this.", "Use a key with the role that is named.", "person"),
     "api.foreign_origin": Kind(403, "The request comes from a foreign page.", "Use the gateway's own address."),
-    "api.not_found": Kind(404, "There is nothing here.", "The paths there are stand in /api/openapi.json."),
+    "api.not_found": Kind(404, "There is nothing here.", "All paths are in /api/openapi.json."),
     "api.unknown": Kind(404, "There is no such thing.", "List what there is."),
-    "api.method_not_allowed": Kind(405, "This is not done with this method.", "Use a method that Allow names."),
+    "api.method_not_allowed": Kind(405, "This path does not take this method.", "Use a method that Allow names."),
     "api.conflict": Kind(409, "What you saw is no longer so.", "Look again, then decide."),
     "api.too_large": Kind(413, "The body is too large.", "Send less."),
     "api.not_json": Kind(415, "The body must be JSON.", "Send it as Content-Type: application/json."),
     "api.wrong_host": Kind(
-        421, "This server does not go by that name.", "Use a name of its machine, or its public_url."
+        421, "This server does not have that name.", "Use a name of its machine, or its public_url."
     ),
     "api.invalid": Kind(422, "The body does not fit.", "Correct what is named."),
     "api.failed": Kind(500, "The request could not be answered.", "Look into the gateway's log.", "operator"),
