@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,6 +31,8 @@ def reader(tmp_path: Path) -> Iterator[PageWalk]:
 
 @pytest.mark.parametrize("page", OTHERS, ids=lambda page: page.stem)
 def test_a_reader_who_follows_the_page_sees_what_it_shows(reader: PageWalk, page: Path) -> None:
+    if page.stem == "3-your-team" and shutil.which("curl") is None:
+        pytest.skip("there is no curl")
     assert reader.walk(page.read_text("utf-8")) >= 4
 
 

@@ -34,7 +34,7 @@ _ASKED = re.compile(r"\[[yY]/[nN]\]: (\w+)$", re.MULTILINE)
 _LEARNED = r"\b[0-9a-f]{32}\b|assent_[A-Za-z0-9_-]{16,}|link=[\w-]{20,}"
 _VARYING = (
     r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|\+00:00)",
-    r"\b\d{1,2}m\d{2}s\b",
+    r"\b\d{1,2}m(?:\d{1,2}s)?\b",
     r"\[\d{3,}\]",
     r"\bsha256:[0-9a-f]{6,}",
     r"\b\d+\.\d+s\b",
