@@ -65,3 +65,15 @@ def test_a_copy_shares_nothing_with_the_original() -> None:
 
 def test_keys_keep_their_order() -> None:
     assert list(plain_copy({"z": 1, "a": 2})) == ["z", "a"]
+
+
+def test_a_short_value_is_accepted_unmeasured_only_within_the_bounds_of_its_schema() -> None:
+    nested: Any = "x"
+    for _ in range(300):
+        nested = [nested]
+    assert schema_validator({"type": "array"}).accepts_short([["x"]])
+    assert not schema_validator({"type": "array"}).accepts_short(nested)  # as deep as no measured value may be
+    assert not schema_validator({"type": "array"}).accepts_short(["x" * 2_000])
+    assert not schema_validator({"type": "array"}).accepts_short([2**70])
+    assert not schema_validator({"type": "array"}).is_valid(nested)
+    assert schema_validator({"type": "array"}).is_valid(["x" * 2_000])

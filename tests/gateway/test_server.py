@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from assent.web import server
+from assent.web.http import respond
 from support.loopback_server import serving
 from support.open_gateway import nowhere
 
@@ -142,3 +143,29 @@ async def test_an_answer_that_is_ready_leaves_in_one_write() -> None:
     await asyncio.sleep(0)
     joined.write(b"more")
     assert written == [b"head body", b"more"]
+
+
+async def whole_answer(scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] == "http":
+        await respond(send, 200, b'{"said":"all at once"}', [(b"x-more", b"1")] if scope["path"] == "/more" else None)
+
+
+@pytest.mark.parametrize("path", [b"/", b"/more"])
+async def test_a_whole_answer_is_complete_and_its_connection_serves_the_next_request(path: bytes) -> None:
+    async with serving(whole_answer) as url, asyncio.timeout(60):
+        reader, writer = await connect(url)
+        for _ in range(2):
+            writer.write(b"GET %b HTTP/1.1\r\nhost: localhost\r\n\r\n" % path)
+            head = await reader.readuntil(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 22\r\n")
+            assert (b"x-more: 1" in head) is (path == b"/more")
+            assert await reader.readexactly(22) == b'{"said":"all at once"}'
+        writer.close()
+
+
+async def test_a_whole_answer_to_head_has_no_body_and_one_without_keep_alive_ends_its_connection() -> None:
+    async with serving(whole_answer) as url, asyncio.timeout(60):
+        headless = await answer_to(url, b"HEAD / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        assert headless.endswith(b"\r\n\r\n")
+        ended = await answer_to(url, b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+        assert b"connection: close" in ended and ended.endswith(b'{"said":"all at once"}')
