@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from assent.flow.results import Prose, phrases_of, read_result
+from assent.flow.results import Prose, Skipped, phrases_of, read_result
 from assent.flow.user_words import UserWords
 
 MOST_REMEMBERED = 8_192
@@ -35,6 +35,14 @@ def new_hash() -> Hash:
     """
     secret = secrets.token_urlsafe(24)
     return lambda text: hash(secret + text)
+
+
+def _digest(result: Mapping[str, Any]) -> int:
+    """A hash of a whole result; large numbers and lone surrogates are not JSON for everybody."""
+    try:
+        return hash(orjson.dumps(result))
+    except TypeError:
+        return hash(repr(result))
 
 
 class Origin(NamedTuple):
@@ -122,8 +130,7 @@ class Conversation:
             self.untrusted = origin
         if origin.private and self.private is None:
             self.private = origin
-        digest = hash(orjson.dumps(result, default=str, option=orjson.OPT_NON_STR_KEYS))
-        if digest in self.results:
+        if (digest := _digest(result)) in self.results:
             return
         self.results.append(digest)
         before = len(self)
@@ -136,6 +143,9 @@ class Conversation:
                 if not text_origin.trusted and found.words:
                     self.untrusted = self.untrusted or text_origin
                     self._add_phrases(found.words, text_origin)
+                continue
+            if isinstance(found, Skipped):
+                self.forgot = True
                 continue
             if found.names is not named[0]:
                 named = (found.names, tuple(map(self.hash, found.names)))
