@@ -45,6 +45,7 @@ tools:
     activity: "Ordered {item} for {amount}"
     visibility: scoped
     labels: {reads_private: false, sees_untrusted: false, public_sink: false}
+    flow: {recipients: [/address], target: [/item], url: [], amount: [/price], title: [], content: [], ignored: []}
     hints: {idempotent: true, because: "PUT with the same body"}
 """
 
@@ -88,6 +89,15 @@ FULL: dict[str, Any] = {
     "activity": "Ordered {item} for {amount}",
     "visibility": "scoped",
     "labels": {"reads_private": False, "sees_untrusted": False, "public_sink": False},
+    "flow": {
+        "recipients": ["/address"],
+        "target": ["/item"],
+        "url": [],
+        "amount": ["/price"],
+        "title": [],
+        "content": [],
+        "ignored": [],
+    },
     "hints": {"idempotent": True, "because": "PUT with the same body"},
 }
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from assent.flow.results import Prose, phrases_of, read_result
+from assent.flow.results import Prose, Skipped, phrases_of, read_result
 from assent.flow.user_words import UserWords
 
 MOST_REMEMBERED = 8_192
@@ -136,6 +136,9 @@ class Conversation:
                 if not text_origin.trusted and found.words:
                     self.untrusted = self.untrusted or text_origin
                     self._add_phrases(found.words, text_origin)
+                continue
+            if isinstance(found, Skipped):
+                self.forgot = True
                 continue
             if found.names is not named[0]:
                 named = (found.names, tuple(map(self.hash, found.names)))

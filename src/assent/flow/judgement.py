@@ -121,8 +121,9 @@ class _Judging:
         known = source == "trusted" or (source == "field" and value.kind not in EXTERNAL)
         if known and matter.role == "recipients" and not destroys:
             return
-        if not self._user and source in ("trusted", "field", "unknown"):
-            return  # Without the user's words only values of untrusted text are suspicious.
+        full = source == "unknown" and self._seen.forgot and value.kind in EXTERNAL
+        if not self._user and source in ("trusted", "field", "unknown") and not full:
+            return  # Without the user's words only values of untrusted text are suspicious, and what may be forgotten.
         self._add(matter, source, at, value)
 
     def _judge_link(self, matter: Matter) -> None:

@@ -53,7 +53,11 @@ class Prose(NamedTuple):
     words: list[str]
 
 
-def read_result(result: Mapping[str, Any]) -> Iterator[Sighting | Prose]:
+class Skipped(NamedTuple):
+    """Something was too long to be read."""
+
+
+def read_result(result: Mapping[str, Any]) -> Iterator[Sighting | Prose | Skipped]:
     """Everything in a result that can come back in a call. Structured content counts; text beside it repeats it."""
     budget = [MOST_PARTS]
     structured = result.get("structuredContent")
@@ -64,7 +68,7 @@ def read_result(result: Mapping[str, Any]) -> Iterator[Sighting | Prose]:
             yield from _read_block(block, budget, structured)
 
 
-def _read_block(block: Mapping[str, Any], budget: list[int], structured: Any) -> Iterator[Sighting | Prose]:
+def _read_block(block: Mapping[str, Any], budget: list[int], structured: Any) -> Iterator[Sighting | Prose | Skipped]:
     resource = block.get("resource")
     text = block.get("text") or (resource.get("text") if isinstance(resource, Mapping) else None)
     if isinstance(text, str) and not (structured is not None and _repeats(text, structured)):
@@ -94,9 +98,11 @@ def _as_json(text: str) -> Any:
         return None
 
 
-def _walk(node: Any, names: tuple[str, ...], key: str, budget: list[int]) -> Iterator[Sighting | Prose]:
+def _walk(node: Any, names: tuple[str, ...], key: str, budget: list[int]) -> Iterator[Sighting | Prose | Skipped]:
     budget[0] -= 1
     if budget[0] < 0:
+        if budget[0] == -1:
+            yield Skipped()
         return
     if isinstance(node, Mapping):
         own = (*_names_of(node), *names)[:8]
@@ -140,7 +146,7 @@ def _name(text: str) -> tuple[str, ...]:
     return (whole, "".join(stem)) if stem and len("".join(stem)) > 3 else (whole,)
 
 
-def _scalar(node: Any, names: tuple[str, ...], key: str) -> Iterator[Sighting | Prose]:
+def _scalar(node: Any, names: tuple[str, ...], key: str) -> Iterator[Sighting | Prose | Skipped]:
     if not isinstance(node, str):
         number = amount_of(str(node))
         yield Sighting(Value("number", number, number), True, names)
@@ -169,8 +175,10 @@ def _field(text: str) -> Value | None:
     return Value("number", amount_of(text), whole) if whole.isdigit() else Value("text", whole, whole)
 
 
-def _prose(text: str, names: tuple[str, ...]) -> Iterator[Sighting | Prose]:
-    text = text[:MOST_TEXT]
+def _prose(text: str, names: tuple[str, ...]) -> Iterator[Sighting | Prose | Skipped]:
+    if len(text) > MOST_TEXT:
+        yield Skipped()
+        text = text[:MOST_TEXT]
     yield from _values_of_prose(text, names)
     for hidden in decoded(text):
         yield from _values_of_prose(hidden, names)

@@ -42,7 +42,7 @@ _ENDINGS = word_set(
 )
 _AFTER_HOST = re.compile(r"[/?#\\]")
 _TRAILING = ".,;:!?)]}*_~"
-MOST_VALUES = 400
+MOST_VALUES = 2_000
 """How many values of one text are read."""
 
 
