@@ -118,7 +118,11 @@ def main() -> int:
         return 2
     options.suite = options.suite or SUITES
     options.adaptive = [] if options.no_adaptive else options.adaptive or ["provenance"]
-    scores = asyncio.run(run(options))
+    try:
+        scores = asyncio.run(run(options))
+    except asyncio.CancelledError:
+        print("Stopped.", file=sys.stderr)
+        return 130
     if options.explain:
         lines = [line for gate, score in scores.items() for line in explain(gate, score)]
         options.explain.write_text("\n".join([*lines, ""]))

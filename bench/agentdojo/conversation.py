@@ -59,12 +59,12 @@ class Agent:
         self.calls += 1
         key = f"{self.name}-{self.calls}"
         result = await self._post(call, key)
-        problem = result.get("structuredContent") or {}
+        problem = _problem_in(result)
         if problem.get("code") == "confirm.approval_pending":
             self.outcome.questions.append(f"{_shown(call)}: {problem['detail']}")
             await self._decide(problem["approval"], call)
             result = await self._post(call, key)
-            problem = result.get("structuredContent") or {}
+            problem = _problem_in(result)
         if "code" in problem:
             self.outcome.refusals.append(f"{_shown(call)}: {problem['code']}: {problem.get('detail', '')}")
             return None
@@ -100,7 +100,7 @@ class Agent:
         answer = (await self.http.post(f"{self.address}/mcp", json=body, headers=headers)).json()
         if "error" in answer:
             error = answer["error"]
-            return {"structuredContent": {"code": str(error["code"]), "detail": error["message"]}}
+            return {"isError": True, "structuredContent": {"code": str(error["code"]), "detail": error["message"]}}
         result: dict[str, Any] = answer["result"]
         return result
 
@@ -136,6 +136,11 @@ async def _attack(agent: Agent, injected: list[Call]) -> None:
         await agent.call(call)
         ran = len(agent.outcome.refusals) == refused
         agent.outcome.injected.append(f"{'ran' if ran else 'stopped'}: {_shown(call)}")
+
+
+def _problem_in(result: dict[str, Any]) -> dict[str, Any]:
+    """The gateway's refusal, if the result is one; a tool's own error has no structured content."""
+    return (result.get("structuredContent") or {}) if result.get("isError") else {}
 
 
 def _identity(call: Call) -> str:
