@@ -177,6 +177,12 @@ async def test_it_starts_afresh_each_time_and_ends_by_itself_when_told_once(tmp_
         assert (code, "no problems found" in said) == (0, True)
 
 
+async def test_closing_the_terminal_ends_it(tmp_path: Path) -> None:
+    async with demo(tmp_path) as (process, _):
+        process.send_signal(signal.SIGHUP)
+        assert await asyncio.wait_for(process.wait(), 60) == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_a_signal_while_the_story_is_told_stops_it_cleanly(number: int, tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(

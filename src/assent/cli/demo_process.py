@@ -89,6 +89,8 @@ async def _play(folder: Path, port: int, once: bool, opens: bool, stop: asyncio.
                 signature(watched_files(file, gateway_app.settings)),
             )
         )
+        # `following` reloads on this signal; a demo whose terminal was closed must end instead.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, stop.set)
         told = Narration()
         told.say(
             f"An office with its own MCP server, and an agent that works for it. Between them: Assent, at {url}.", ""
