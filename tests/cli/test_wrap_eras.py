@@ -160,6 +160,20 @@ async def test_a_probe_behind_the_handshake_is_an_unknown_method_while_the_serve
     assert answers[2]["error"]["code"] == types.METHOD_NOT_FOUND
 
 
+@pytest.mark.parametrize("capabilities", [None, ["elicitation"], {"elicitation": 1}])
+async def test_a_first_request_with_wrong_capabilities_is_refused_and_the_next_one_is_served(
+    capabilities: Any, tmp_path: Path
+) -> None:
+    wrong = {**ENVELOPE, types.CLIENT_CAPABILITIES_META_KEY: capabilities}
+    async with running(home(tmp_path), *ODD) as client:
+        await client.say("tools/list", 1, _meta=wrong)
+        await client.hear()
+        await client.say("tools/list", 2, _meta=ENVELOPE)
+        listed = await client.hear()
+        assert (await client.end())[0] == 0
+    assert listed["id"] == 2 and listed["result"]["tools"]
+
+
 async def test_a_client_that_only_speaks_the_modern_revision_is_asked_by_a_handshake_server(tmp_path: Path) -> None:
     async with connected(tmp_path, *ODD, mode=MODERN) as client:
         version, said = client.protocol_version, await answer(client, "list_answers")

@@ -36,7 +36,13 @@ from assent.mcp import strict_json
 from assent.mcp.channel import CannotAsk
 from assent.mcp.envelope import is_relayed, own_members, rebuild
 from assent.mcp.jsonrpc import RequestId, RpcError, error_body, malformed_body, result_body
-from assent.mcp.protocol import INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, PROTOCOL_VERSION_META_KEY
+from assent.mcp.protocol import (
+    CLIENT_CAPABILITIES_META_KEY,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PROTOCOL_VERSION_META_KEY,
+)
 from assent.mcp.requests import Era, McpRequest
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import Malformed
@@ -222,8 +228,10 @@ class StdioGateway:
             strip_response({"result": result})
             await self._introduce(message["id"], result)
         else:
-            # The server hears of this client, so that it lists the tools that the client can use.
-            self._server.capabilities = asks_of(read_modern_line(message).capabilities)
+            if self._era is Era.MODERN:
+                # The server hears of this client, so that it lists the tools that the client can use.
+                declared = message["params"]["_meta"].get(CLIENT_CAPABILITIES_META_KEY)
+                self._server.capabilities = asks_of(declared if isinstance(declared, dict) else None)
             await self._server.ready()
         assert self._server.described is not None
         self._session.version = self._server.described.version
