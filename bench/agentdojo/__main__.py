@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 
 from bench.agentdojo.attacks import ADAPTIVE
-from bench.agentdojo.conversation import ORDERS, Outcome, converse
+from bench.agentdojo.conversation import ORDERS, Outcome, Variant, converse
 from bench.agentdojo.gates import GATES, agent_key, contracts_of, gateway
 from bench.agentdojo.report import Score, explain, last_line, table
 
@@ -60,12 +60,12 @@ async def run_suite(
     name: str,
     suite: dict[str, Any],
     planned: list[Outcome],
-    utility: bool,
+    variant: Variant,
 ) -> list[Outcome]:
     """All conversations of a suite, one after the other: they share its environment."""
     async with gateway(gate, suite["contracts"], f"{environments}/{name}/mcp", len(planned)) as address:
         return [
-            await converse(http, environments, address, agent_key(number), f"{name}-{number}", one, utility)
+            await converse(http, environments, address, agent_key(number), f"{name}-{number}", one, variant)
             for number, one in enumerate(planned)
         ]
 
@@ -79,13 +79,13 @@ async def run(options: argparse.Namespace) -> dict[str, Score]:
         tasks = (await http.get(f"{environments}/tasks")).raise_for_status().json()
         for suite in tasks.values():
             suite["contracts"] = contracts_of(suite["tools"])
+        variant = Variant(not options.without_user_text, options.utility_under_attack)
         for gate in options.gate or GATES:
             started = time.monotonic()
             disguises = list(options.disguise or ADAPTIVE) if gate in options.adaptive else []
             plans = {name: list(conversations(name, tasks[name], options.limit, disguises)) for name in options.suite}
             runs = [
-                run_suite(http, environments, gate, name, tasks[name], plan, options.utility_under_attack)
-                for name, plan in plans.items()
+                run_suite(http, environments, gate, name, tasks[name], plan, variant) for name, plan in plans.items()
             ]
             scores[gate] = Score([one for outcomes in await asyncio.gather(*runs) for one in outcomes])
             print(f"{gate}: {sum(map(len, plans.values()))} conversations in {time.monotonic() - started:.0f} s")
@@ -102,6 +102,7 @@ def main() -> int:
     )
     parser.add_argument("--disguise", action="append", choices=ADAPTIVE, help="only this disguise; may be repeated")
     parser.add_argument("--no-adaptive", action="store_true", help="leave the adaptive attacker out")
+    parser.add_argument("--without-user-text", action="store_true", help="the client does not pass on the user's words")
     parser.add_argument("--text-only", action="store_true", help="results without structured content")
     parser.add_argument(
         "--utility-under-attack", action="store_true", help="judge the user's task in attacked conversations too (slow)"

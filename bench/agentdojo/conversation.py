@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 
@@ -41,6 +41,13 @@ class Outcome:
         return self.suite, self.user, self.injection
 
 
+class Variant(NamedTuple):
+    """Whether the client passes on the user's words, and whether the user's task is judged under attack too."""
+
+    user_text: bool = True
+    utility_under_attack: bool = False
+
+
 @dataclass
 class Agent:
     """The agent of one conversation and the person behind it."""
@@ -49,7 +56,7 @@ class Agent:
     address: str
     key: str
     name: str
-    prompt: str
+    prompt: str | None
     needed: Counter[str]
     outcome: Outcome
     calls: int = 0
@@ -85,9 +92,10 @@ class Agent:
             "io.modelcontextprotocol/clientCapabilities": {},
             "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
             "dev.assent/conversation": self.name,
-            "dev.assent/userText": self.prompt,
             "dev.assent/idempotencyKey": key,
         }
+        if self.prompt is not None:
+            meta["dev.assent/userText"] = self.prompt
         params = {"name": call["function"], "arguments": call["args"], "_meta": meta}
         headers = {
             "Authorization": f"Bearer {self.key}",
@@ -106,13 +114,13 @@ class Agent:
 
 
 async def converse(
-    http: httpx2.AsyncClient, environments: str, gateway: str, key: str, name: str, outcome: Outcome, utility: bool
+    http: httpx2.AsyncClient, environments: str, gateway: str, key: str, name: str, outcome: Outcome, variant: Variant
 ) -> Outcome:
     """Run the user's task, and the injected one once it was read, and have AgentDojo judge what happened."""
     asked = {"suite": outcome.suite, "user": outcome.user, "injection": outcome.injection, "disguise": outcome.disguise}
     task = (await http.post(f"{environments}/reset", json=asked)).raise_for_status().json()
     needed = Counter(map(_identity, task["needed"]))
-    agent = Agent(http, gateway, key, name, task["prompt"], needed, outcome)
+    agent = Agent(http, gateway, key, name, task["prompt"] if variant.user_text else None, needed, outcome)
     unread, injected = set(task["marks"]), list(task["injected"])
     for call in task["needed"]:
         text = await agent.call(call)
@@ -124,7 +132,7 @@ async def converse(
                 break  # What the user's task does later changes nothing for the attack.
     if not unread:
         await _attack(agent, injected)
-    question = {"suite": outcome.suite, "utility": utility or outcome.injection is None}
+    question = {"suite": outcome.suite, "utility": variant.utility_under_attack or outcome.injection is None}
     judged = (await http.post(f"{environments}/judge", json=question)).raise_for_status().json()
     outcome.solved, outcome.through = judged.get("utility"), judged.get("security", False)
     return outcome

@@ -232,7 +232,9 @@ def main() -> None:
     listener = bind("127.0.0.1", 0)
     sys.stdout.write(f"{listener.getsockname()[1]}\n")
     sys.stdout.flush()
-    config = uvicorn.Config(app(environments), http="httptools", log_level="error", access_log=False)
+    config = uvicorn.Config(
+        app(environments), http="httptools", log_level="error", access_log=False, timeout_keep_alive=3600
+    )
     run_loop(uvicorn.Server(config).serve(sockets=[listener]))
 
 
