@@ -136,3 +136,35 @@ def test_the_classical_rule_asks_before_a_way_out_after_private_and_untrusted_re
     talk.read("search_mails", MAILS)
     assert talk.asks("send_mail", to="ann@example.com", body="x") == ["flow.action.untrusted"]
     assert talk.asks("create_event", title="Dinner") == []
+
+
+ODD: list[Any] = [
+    None,
+    "",
+    "\ud800 lone",
+    2**80,
+    float("nan"),
+    {"a": {"b": [{}, [], None, True]}},
+    {"": "", "\x00": "\x00"},
+    "%" * 50 + "@.@" * 50,
+    "=" * 100 + "A" * 5000,
+    ["x"] * 6000,
+    "a@" * 3000,
+    "1 " * 5000,
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
+def test_odd_values_are_read_and_judged_without_failing(odd: Any) -> None:
+    talk = Talk("Hello")
+    for result in ({"structuredContent": odd}, {"content": [{"type": "text", "text": odd}]}, {"content": odd}):
+        talk.flow.remember(talk.call("search_mails"), result, 0.0)
+    for tool in ("send_mail", "open_page", "create_event", "send_money"):
+        talk.flow.check(talk.call(tool, to=odd, url=odd, title=odd, body=odd, amount=odd), 0.0)
+
+
+def test_what_cannot_be_read_counts_as_untrusted() -> None:
+    talk = Talk()
+    talk.flow.remember(talk.call("list_channels"), {"content": 5}, 0.0)
+    [kept] = talk.flow.conversations("local")
+    assert kept.forgot and kept.untrusted is not None

@@ -64,7 +64,10 @@ class FlowControl:
         labels = result_labels(tool, result)
         before = len(seen)
         origin = Origin(tool.name, now, not labels.sees_untrusted, labels.reads_private)
-        seen.remember(origin, result, trusts_text=labels.trusts_text)
+        try:
+            seen.remember(origin, result, trusts_text=labels.trusts_text)
+        except Exception:  # What cannot be read may be anything; the call itself has run.
+            seen.forgot, seen.untrusted = True, seen.untrusted or origin
         self._size += len(seen) - before
         self._limit()
         return with_label(result, labels) if self.emits_labels else result

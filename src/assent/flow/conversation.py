@@ -37,6 +37,14 @@ def new_hash() -> Hash:
     return lambda text: hash(secret + text)
 
 
+def _digest(result: Mapping[str, Any]) -> int:
+    """A hash of a whole result; large numbers and lone surrogates are not JSON for everybody."""
+    try:
+        return hash(orjson.dumps(result))
+    except TypeError:
+        return hash(repr(result))
+
+
 class Origin(NamedTuple):
     """A result that values came from."""
 
@@ -122,8 +130,7 @@ class Conversation:
             self.untrusted = origin
         if origin.private and self.private is None:
             self.private = origin
-        digest = hash(orjson.dumps(result, default=str, option=orjson.OPT_NON_STR_KEYS))
-        if digest in self.results:
+        if (digest := _digest(result)) in self.results:
             return
         self.results.append(digest)
         before = len(self)

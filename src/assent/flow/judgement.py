@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from functools import lru_cache
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from assent.core.call import Call
@@ -49,6 +50,12 @@ _VERBS = frozenset(
 _SHORT_WORDS = word_set("a an the of at in on for to and or with by from my your our re fwd is are")
 
 
+MOST_MATTERS = 1_000
+"""How many values of a call are judged."""
+MOST_CONCERNS = 10
+"""How many concerns a person is shown."""
+
+
 class Concern(NamedTuple):
     """One value that a person should look at: its role, its place, where it comes from, and the sentence."""
 
@@ -73,7 +80,7 @@ def judge(call: Call, seen: Conversation, *, is_sink: bool, destroys: bool) -> J
         judging.judge_read()
     else:
         judging.judge_effect(destroys)
-    return Judgement(tuple(judging.concerns), judging.sources)
+    return Judgement(tuple(judging.concerns[:MOST_CONCERNS]), judging.sources)
 
 
 class _Judging:
@@ -86,14 +93,18 @@ class _Judging:
 
     def judge_read(self) -> None:
         """A read sends out what is in its links, and in free queries to open systems."""
-        for matter in matters(self._call.tool, self._call.arguments):
+        for matter in islice(matters(self._call.tool, self._call.arguments), MOST_MATTERS):
             if matter.role == "url" or (isinstance(matter.value, str) and "://" in matter.value[:12]):
                 self._judge_link(matter)
             elif self._is_sink and isinstance(matter.value, str):
                 self._judge_secrets(matter, _values_of(matter.value))
 
     def judge_effect(self, destroys: bool) -> None:
-        found = list(matters(self._call.tool, self._call.arguments))
+        found = list(islice(matters(self._call.tool, self._call.arguments), MOST_MATTERS + 1))
+        if len(found) > MOST_MATTERS:
+            sentence = f"It has more than {MOST_MATTERS} values, which is more than can be checked"
+            self.concerns.append(Concern("action", "", "unknown", sentence, self._call.fingerprint))
+            return
         for matter in found:
             if matter.role in ("recipients", "target", "url"):
                 self._judge_target(matter, destroys)

@@ -61,7 +61,8 @@ def result_labels(tool: Tool, result: Mapping[str, Any]) -> FlowLabelSet:
 def _said(result: Mapping[str, Any]) -> tuple[bool, bool] | None:
     """Whether a server calls its result untrusted and private; None if it says nothing. The strictest part counts."""
     found = [_read_label(meta["ifc"]) for meta in (result.get("_meta"),) if isinstance(meta, Mapping) and "ifc" in meta]
-    for block in result.get("content") or ():
+    content = result.get("content")
+    for block in content if isinstance(content, list) else ():
         meta = block.get("_meta") if isinstance(block, Mapping) else None
         if isinstance(meta, Mapping):
             found += [_read_label(meta[key]) for key in ("ifc", "security_label") if key in meta]

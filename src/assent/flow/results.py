@@ -33,6 +33,8 @@ _NAMES = re.compile(
 _LIST = re.compile(r"[,;]\s*")
 MOST_PARTS = 5_000
 """How many parts of one result are read."""
+MOST_IN_RESULT = 262_144
+"""How many characters of one result are read."""
 
 
 class Sighting(NamedTuple):
@@ -59,7 +61,7 @@ class Skipped(NamedTuple):
 
 def read_result(result: Mapping[str, Any]) -> Iterator[Sighting | Prose | Skipped]:
     """Everything in a result that can come back in a call. Structured content counts; text beside it repeats it."""
-    budget = [MOST_PARTS]
+    budget = [MOST_PARTS, MOST_IN_RESULT]
     structured = result.get("structuredContent")
     if structured is not None:
         yield from _walk(structured, (), "", budget)
@@ -72,9 +74,11 @@ def _read_block(block: Mapping[str, Any], budget: list[int], structured: Any) ->
     resource = block.get("resource")
     text = block.get("text") or (resource.get("text") if isinstance(resource, Mapping) else None)
     if isinstance(text, str) and not (structured is not None and _repeats(text, structured)):
-        document = _as_json(text)
+        document = _as_json(text) if len(text) <= MOST_IN_RESULT else None
         if document is not None:
             yield from _walk(document, (), "", budget)
+        elif not _afford(text, budget):
+            yield Skipped()
         else:
             yield from _prose(text, ())
     for uri in (block.get("uri"), resource.get("uri") if isinstance(resource, Mapping) else None):
@@ -99,10 +103,8 @@ def _as_json(text: str) -> Any:
 
 
 def _walk(node: Any, names: tuple[str, ...], key: str, budget: list[int]) -> Iterator[Sighting | Prose | Skipped]:
-    budget[0] -= 1
-    if budget[0] < 0:
-        if budget[0] == -1:
-            yield Skipped()
+    if not _afford(node, budget):
+        yield Skipped()
         return
     if isinstance(node, Mapping):
         own = (*_names_of(node), *names)[:8]
@@ -119,6 +121,13 @@ def _walk(node: Any, names: tuple[str, ...], key: str, budget: list[int]) -> Ite
             yield from _walk(item, names, key, budget)
     elif node is not None and not isinstance(node, bool):
         yield from _scalar(node, names, key)
+
+
+def _afford(node: Any, budget: list[int]) -> bool:
+    """Take one part and its characters from the budget; False if it is used up."""
+    budget[0] -= 1
+    budget[1] -= min(len(node), MOST_TEXT) if isinstance(node, str) else 0
+    return budget[0] >= 0 and budget[1] >= 0
 
 
 def _is_key(name: str) -> bool:

@@ -42,6 +42,8 @@ _ENDINGS = word_set(
 )
 _AFTER_HOST = re.compile(r"[/?#\\]")
 _TRAILING = ".,;:!?)]}*_~"
+LONGEST_VALUE = 2_000
+"""A longer text is no value."""
 MOST_VALUES = 2_000
 """How many values of one text are read."""
 
@@ -135,15 +137,13 @@ def amount_of(text: str) -> str:
 
 def whole_value(text: str) -> Value | None:
     """The value that a whole text is, if it is an address, a link, an account or a file name; otherwise None."""
-    if _MARKS.search(text) is None:
+    if len(text) > LONGEST_VALUE or _MARKS.search(text) is None:
         return None
     plain = exact(text)
+    bare, link = squeezed(plain), bare_link(plain.rstrip(_TRAILING))
     for value in _all_in(plain):
-        if value.kind in ("address", "account", "phone") and squeezed(plain) == value.squeezed:
+        if value.kind in ("address", "account", "phone") and bare == value.squeezed:
             return value
-        if value.kind in ("link", "file") and bare_link(plain.rstrip(_TRAILING)) in (
-            value.exact,
-            bare_link(value.exact),
-        ):
+        if value.kind in ("link", "file") and link in (value.exact, bare_link(value.exact)):
             return value
     return None

@@ -54,8 +54,15 @@ async def guard(call: Call, ports: Ports, trace: CallTrace) -> None:
 
 
 def _check_flow(call: Call, flow: Flow, now: float, trace: CallTrace) -> None:
-    """Refuse, ask or record what flow control finds in the arguments."""
-    for found in flow.check(call, now, observing=trace.observing):
+    """Refuse, ask or record what flow control finds in the arguments. What cannot be checked is refused."""
+    try:
+        findings = flow.check(call, now, observing=trace.observing)
+    except Exception:
+        if flow.mode != "observe" and not trace.observing:
+            raise Refusal("guard.flow_untrusted", "The call could not be checked, so it is refused.") from None
+        trace.warned("guard", "flow control could not check this call")
+        return
+    for found in findings:
         if found.action == "deny" and not found.observed:
             trace.guards.append(found)
             raise Refusal("guard.flow_untrusted", found.sentence, rule=found.rule, field=found.field)

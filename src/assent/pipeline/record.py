@@ -33,12 +33,15 @@ async def record(request: Request, ports: Ports, pipeline: Pipeline, trace: Call
         if not trace.handed_over:  # The read may have reached its tool all the same.
             _note_failure(request, ports, trace)
         raise
-    except Exception:
+    except Exception as error:
         _note_failure(request, ports, trace)
         _notify(ports, trace, None)
+        _remember_text(str(error), ports, trace)
         raise
     if ports.flow is not None and isinstance(outcome, Answer) and trace.call is not None:
         outcome = outcome._replace(result=ports.flow.remember(trace.call, outcome.result, ports.now()))
+    elif isinstance(outcome, Refusal) and trace.started:
+        _remember_text(outcome.detail, ports, trace)
     try:
         entry = _entry(request, outcome, ports, trace)
         if entry is not None:
@@ -47,6 +50,12 @@ async def record(request: Request, ports: Ports, pipeline: Pipeline, trace: Call
         outcome = outcome if trace.started else Refusal("record.unavailable")
     _notify(ports, trace, outcome)
     return outcome
+
+
+def _remember_text(text: str, ports: Ports, trace: CallTrace) -> None:
+    """Remember the message of a failure: an upstream wrote it, and the caller reads it."""
+    if text and ports.flow is not None and trace.call is not None:
+        ports.flow.remember(trace.call, {"content": [{"type": "text", "text": text}]}, ports.now())
 
 
 async def _ensure_log_writable(ports: Ports) -> None:
