@@ -45,6 +45,9 @@ place_order: Place an order
                     public sink: no
   Hints             idempotent: yes
                     because: PUT with the same body
+  Flow              recipients: /address
+                    target: /item
+                    amount: /price
   Digest            """
 
 
