@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pytest
 from click.testing import CliRunner, Result
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 
 from assent.cli.login import login
+from assent.config.load import parse_settings
+from assent.contract.yaml_document import write_yaml
+from assent.errors import FaultsError
 from assent.upstreams.oauth.owner import PersonOwner
 from assent.web.asgi import App, Receive, Scope, Send
 from support.gateways import configuration, gateway
@@ -86,3 +90,10 @@ def test_a_key_that_cannot_be_sent_is_refused_in_words(tmp_path: Path) -> None:
     assert "not printable ASCII" in refusal("notes", "ké\n")
     assert "key in `env`" in refusal("tickets", "a\n")
     assert "neither OAuth nor keys" in refusal("plain", "a\n")
+
+
+@pytest.mark.parametrize("auth", ["key", "oauth"])
+def test_a_test_address_that_no_connection_could_serve_is_said_at_load(auth: str) -> None:
+    one = {"url": "https://a.example/mcp", "auth": auth, "identity": "per_user", "test": {"url": "https://b.example/"}}
+    with pytest.raises(FaultsError, match="connections are live accounts"):
+        parse_settings(write_yaml({"upstreams": {"notes": one}}))
