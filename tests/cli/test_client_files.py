@@ -249,6 +249,23 @@ def test_undo_does_not_need_the_wrapped_command(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["mcpServers"]["a"] == {"command": "b", "args": ["c"]}
 
 
+def test_an_empty_entry_leaves_no_server_beside_it_ungoverned(tmp_path: Path) -> None:
+    path = tmp_path / "client.json"
+    path.write_text('{"mcpServers": {"gone": null, "a": {"command": "b"}}}')
+    done = assent(tmp_path, "init", "--client", "client.json", "--write")
+    assert "Wrapped: a." in done.stderr
+    servers = json.loads(path.read_text())["mcpServers"]
+    assert servers["gone"] is None
+    assert servers["a"]["args"] == ["wrap", "--", "b"]
+
+
+def test_a_yaml_file_that_nests_too_deeply_is_an_error_in_words(tmp_path: Path) -> None:
+    (tmp_path / "client.yaml").write_text("mcpServers: " + "[" * 20_000 + "]" * 20_000)
+    done = assent(tmp_path, "init", "--client", "client.yaml", "--write")
+    assert done.returncode != 0
+    assert "client.yaml: cannot be read: it nests too deeply" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -1,11 +1,13 @@
-"""`assent login`: connects an upstream that needs OAuth."""
+"""`assent login`: connects an upstream that needs OAuth or a key."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
@@ -19,6 +21,7 @@ from assent.errors import Fault, SettingsError
 if TYPE_CHECKING:
     from assent.config.model import Settings, UpstreamSettings
     from assent.upstreams.oauth.grants import SignIn
+    from assent.upstreams.oauth.vault import CredentialVault
 
 _PAGE = b"<!doctype html><title>Assent</title><p>%b You can close this page and go back to the terminal.</p>"
 
@@ -42,6 +45,8 @@ def login(
 ) -> None:
     """Connect an upstream that needs OAuth: sign in with a browser, and the gateway keeps the token.
 
+    With `auth: key`, enter the key, or send it on standard input.
+
     With `identity: shared` every caller uses this connection. With `identity: per_user` it is used only to list the
     tools; people connect their own accounts in the console.
 
@@ -54,7 +59,10 @@ def login(
     if logout:
         asyncio.run(_logout(settings, upstream))
         return
-    asyncio.run(_login(settings, upstream, entry, not no_browser, port, within, " ".join(scopes)))
+    if entry.auth == "key":
+        asyncio.run(_keep_key(settings, upstream, _read_key(upstream)))
+    else:
+        asyncio.run(_login(settings, upstream, entry, not no_browser, port, within, " ".join(scopes)))
     click.echo(f"{upstream} is connected.", err=True)
 
 
@@ -63,8 +71,12 @@ def _entry(settings: Settings, upstream: str) -> UpstreamSettings:
     if entry is None:
         known = ", ".join(settings.upstreams) or "none"
         raise SettingsError(Fault(f"there is no upstream {upstream}", f"Configured: {known}"))
-    if entry.auth != "oauth":
-        raise SettingsError(Fault("it does not use OAuth", "Add `auth: oauth`", f"upstreams.{upstream}"))
+    if entry.auth is None:
+        remedy = "Add `auth: oauth` or `auth: key`"
+        raise SettingsError(Fault("it uses neither OAuth nor keys of people", remedy, f"upstreams.{upstream}"))
+    if entry.command is not None:
+        remedy = f"Write {entry.key_env} under `env`"
+        raise SettingsError(Fault("its tools are listed with the key in `env`", remedy, f"upstreams.{upstream}"))
     if settings.store.startswith("memory:"):
         raise SettingsError(
             Fault("the token would be lost: the store is in memory", "Use SQLite or PostgreSQL", "store")
@@ -75,11 +87,9 @@ def _entry(settings: Settings, upstream: str) -> UpstreamSettings:
 async def _login(
     settings: Settings, upstream: str, entry: UpstreamSettings, browser: bool, port: int, within: int, more: str
 ) -> None:
-    from assent.stores.open import open_store
     from assent.upstreams.oauth.errors import OAuthProblem
     from assent.upstreams.oauth.login import begin_sign_in, finish_sign_in
     from assent.upstreams.oauth.owner import SHARED
-    from assent.upstreams.oauth.vault import CredentialVault
 
     assert entry.url is not None
     try:
@@ -95,14 +105,8 @@ async def _login(
             )
             _show(started, browser)
             answer = await callback.answer
-            store = await open_store(settings.store)
-            try:
-                vault = CredentialVault(
-                    store, lambda: Keyring(Path(settings.secrets.directory)).key("sealing"), time.time
-                )
+            async with _vault(settings) as vault:
                 await finish_sign_in(started, answer, vault, upstream, SHARED, operator(), time.time)
-            finally:
-                await store.close()
     except TimeoutError:
         remedy = "Run `assent login` again and finish in the browser"
         raise SettingsError(Fault(f"nobody signed in within {within} seconds", remedy)) from None
@@ -111,8 +115,33 @@ async def _login(
         raise SettingsError(Fault(problem.detail, remedy, f"upstreams.{upstream}")) from None
 
 
-def _sealing_key(settings: Settings) -> bytes:
-    return Keyring(Path(settings.secrets.directory)).key("sealing")
+def _read_key(upstream: str) -> str:
+    if sys.stdin.isatty():
+        key = str(click.prompt(f"Key for {upstream}", hide_input=True, err=True)).strip()
+    else:
+        key = sys.stdin.readline().strip()
+    if not key or not key.isascii() or not key.isprintable():
+        raise SettingsError(Fault("the key is empty, or not printable ASCII", f"Run `assent login {upstream}` again"))
+    return key
+
+
+async def _keep_key(settings: Settings, upstream: str, key: str) -> None:
+    from assent.upstreams.oauth.owner import SHARED
+
+    async with _vault(settings) as vault:
+        await vault.put(upstream, SHARED, {"key": key}, by=operator())
+
+
+@asynccontextmanager
+async def _vault(settings: Settings) -> AsyncIterator[CredentialVault]:
+    from assent.stores.open import open_store
+    from assent.upstreams.oauth.vault import CredentialVault
+
+    store = await open_store(settings.store)
+    try:
+        yield CredentialVault(store, lambda: Keyring(Path(settings.secrets.directory)).key("sealing"), time.time)
+    finally:
+        await store.close()
 
 
 def _show(started: SignIn, browser: bool) -> None:
@@ -122,17 +151,11 @@ def _show(started: SignIn, browser: bool) -> None:
 
 
 async def _logout(settings: Settings, upstream: str) -> None:
-    from assent.stores.open import open_store
     from assent.upstreams.oauth.login import disconnect
     from assent.upstreams.oauth.owner import SHARED
-    from assent.upstreams.oauth.vault import CredentialVault
 
-    store = await open_store(settings.store)
-    try:
-        vault = CredentialVault(store, lambda: _sealing_key(settings), time.time)
+    async with _vault(settings) as vault:
         done = await disconnect(vault, upstream, SHARED, operator())
-    finally:
-        await store.close()
     click.echo(f"{upstream} is disconnected." if done else f"{upstream} was not connected.", err=True)
 
 

@@ -169,6 +169,11 @@ class UpstreamSettings(Section):
             raise ValueError(f"auth: {self.auth} needs url or command")
         if self.auth is None and self.identity == "per_user":
             raise ValueError("identity: per_user needs auth: oauth or auth: key")
+        if self.test is not None and self.auth is not None and self.oauth.exchange is None:
+            raise ValueError(
+                f"test cannot be used with auth: {self.auth}: connections are live accounts; "
+                "make the test server an upstream of its own"
+            )
         if self.auth is not None and self.key_header.lower() in {name.lower() for name in self.headers}:
             raise ValueError(f"headers sets {self.key_header}, which auth: {self.auth} sends; remove one of them")
         return self

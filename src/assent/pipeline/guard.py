@@ -29,12 +29,17 @@ async def require_connection(call: Call, ports: Ports, scope: str | None = None)
     """
     needed = await ports.connect(call, scope) if ports.connect is not None else None
     if needed is not None:
-        more = f" with the permissions {needed.scope}" if needed.scope else ""
+        more = f" with the permissions {_quoted(needed.scope)}" if needed.scope else ""
         detail = f"{needed.upstream} is not connected{more}. Nothing has run."
         remedy = f"Tell the user to connect it ({needed.where}), then call again with the same arguments."
-        where = {"connect_url": needed.where} if "://" in needed.where else {}
+        where = {"connect_url": needed.where} if needed.where.startswith(("https://", "http://")) else {}
         where |= {"scope": needed.scope} if needed.scope else {}
         raise Refusal("guard.not_connected", detail, remedy=remedy, upstream=needed.upstream, **where)
+
+
+def _quoted(scope: str) -> str:
+    """Each scope in quotes, because the upstream chose the words: unquoted, they could read as a sentence of ours."""
+    return ", ".join(f'"{word}"' for word in scope.split())
 
 
 async def guard(call: Call, ports: Ports, trace: CallTrace) -> None:

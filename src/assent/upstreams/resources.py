@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
@@ -44,6 +45,21 @@ class ListedResources:
         place = origin_of(uri)
         uris = [*self.names("resources", "uri"), *self.names("resourceTemplates", "uriTemplate")]
         return any(origin_of(one) == place for one in uris)
+
+
+class ListedPerOwner(Generic[Key]):
+    """What one upstream last listed to each owner. The lists of the least recent owners are dropped."""
+
+    def __init__(self, most: int = 1000) -> None:
+        self._most = most
+        self._listed: OrderedDict[Key, ListedResources] = OrderedDict()
+
+    def of(self, owner: Key) -> ListedResources:
+        listed = self._listed.setdefault(owner, ListedResources())
+        self._listed.move_to_end(owner)
+        while len(self._listed) > self._most:
+            self._listed.popitem(last=False)
+        return listed
 
 
 def owner_of(uri: str, by_upstream: Mapping[Key, ListedResources]) -> Key | None:

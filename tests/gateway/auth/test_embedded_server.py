@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from html import unescape
@@ -19,6 +20,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
 from assent.gateway.app import GatewayApp
+from assent.gateway.auth.embedded import clients
+from assent.gateway.auth.embedded.clients import OAuthClients
 from support.console_browser import Browser, signed_in
 from support.gateways import post, rpc, shop_gateway
 
@@ -201,6 +204,21 @@ async def register(url: str, redirect: str) -> httpx2.Response:
     metadata = {"redirect_uris": [redirect], "token_endpoint_auth_method": "none", "client_name": "x"}
     async with httpx2.AsyncClient() as http:
         return await http.post(url.removesuffix("/mcp") + "/register", json=metadata)
+
+
+async def test_a_flood_of_registrations_keeps_no_other_client_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clients, "MOST_CLIENTS", 5)
+    async with shop_gateway(tmp_path, **EMBEDDED) as (url, app, _):
+        known = OAuthClients(app.store, time.time)
+        used = OAuthClientInformationFull(client_id="used", redirect_uris=[BACK])  # type: ignore[list-item]
+        await known.keep_used(used)
+        made = [await register(url, BACK) for _ in range(10)]
+        assert [one.status_code for one in made] == [201] * 10
+        assert await known.find("used") is not None, "a person has allowed it"
+        assert await known.find(made[-1].json()["client_id"]) is not None
+        assert await known.find(made[0].json()["client_id"]) is None
 
 
 async def test_only_sound_redirect_addresses_are_registered_and_bodies_are_bounded(tmp_path: Path) -> None:

@@ -93,6 +93,8 @@ def entries_in(data: Any) -> Iterator[ServerEntry]:
         holder = _at(data, table)
         named = holder.items() if isinstance(holder, Mapping) else enumerate(holder)
         for key, fields in named:
+            if not isinstance(fields, Mapping):
+                continue  # An entry that was emptied, such as null, starts nothing.
             name = str(fields.get("name") or key) if isinstance(key, int) else str(key)
             yield _entry(name, table, (*table, key), fields)
 
@@ -190,10 +192,11 @@ def _tables(data: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _is_table(holder: Any) -> bool:
-    """Whether a value lists servers: a mapping of mappings, or a list of them that is not empty."""
+    """Whether a value lists servers: an empty mapping, or a mapping or list with mappings."""
     entries = list(holder.values()) if isinstance(holder, Mapping) else holder
-    is_list = isinstance(entries, list) and (isinstance(holder, Mapping) or bool(entries))
-    return is_list and all(isinstance(entry, Mapping) for entry in entries)
+    if not entries:
+        return isinstance(holder, Mapping)
+    return isinstance(entries, list) and any(isinstance(entry, Mapping) for entry in entries)
 
 
 def _at(data: Any, path: Sequence[Any]) -> Any:

@@ -108,6 +108,8 @@ class YamlFile(TreeFile):
             return self._yaml.load(text)
         except YAMLError as error:
             raise ValueError(" ".join(str(error).split())) from None
+        except RecursionError:
+            raise ValueError("it nests too deeply") from None
 
     def drop_first(self, path: Sequence[Any], count: int) -> None:
         found = self._at(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,16 @@ def add_upstreams(path: Path, upstreams: Mapping[str, Mapping[str, Any]]) -> Pat
     text = file.text()
     parse_settings(text, str(path), _AnyVariable())
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text, "-c")
     if not exists:
-        path.chmod(0o600)  # Headers can hold credentials.
+        _create_private(path)  # Headers can hold credentials.
+    write_whole(path, text, "-c")
     return path
+
+
+def _create_private(path: Path) -> None:
+    """Create an empty file that only its owner can read; what replaces it keeps these permissions."""
+    with suppress(OSError):  # The write itself says why the file cannot be created.
+        path.touch(mode=0o600)
 
 
 def _read(path: Path) -> YamlFile:

@@ -18,7 +18,7 @@ from assent.upstreams.http.sessions import UpstreamSessions
 from assent.upstreams.http.transport import SessionContext, SessionLost
 from assent.upstreams.oauth.errors import NotConnected
 from assent.upstreams.oauth.owner import SHARED, CredentialOwner, owner_of
-from assent.upstreams.resources import ListedResources
+from assent.upstreams.resources import ListedPerOwner, ListedResources
 from assent.upstreams.suspended_calls import SuspendedCalls
 from assent.web.asgi import Headers
 
@@ -33,7 +33,7 @@ class Endpoint:
         self.described: Described | None = None
         self.upstream_sessions = UpstreamSessions(server)
         self.suspended_calls = SuspendedCalls()
-        self.listed_resources = ListedResources()
+        self.listed_resources = ListedPerOwner[tuple[str, str]]()
 
     @property
     def modern(self) -> bool:
@@ -191,8 +191,9 @@ class HttpLink(McpLink):
         return principal.mode != "test" or self._test is not None
 
     def listed_resources(self, principal: Principal) -> ListedResources:
-        """The resources that it last listed to this kind of caller."""
-        return self._endpoint_for(principal).listed_resources
+        """The resources that it last listed to this person, or to anyone if all share one connection."""
+        owner = self._owner(principal)
+        return self._endpoint_for(principal).listed_resources.of((owner.tenant, owner.id))
 
     async def list(self, method: str, key: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
         """Every entry of one of its lists."""

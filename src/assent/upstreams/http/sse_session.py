@@ -18,6 +18,7 @@ from assent.web.asgi import Headers
 
 _FORWARDED = "notifications/message"
 _MOST_UNREAD = 256
+_MOST_QUESTIONS = 256
 
 
 class Post(Protocol):
@@ -125,6 +126,8 @@ class SseSession:
             if answer is not None and not answer.done():
                 settle(answer, message, ProtocolViolation(self._name, "the response is not JSON-RPC", sent=True))
         elif request_id is not None:
+            if len(self._questions) >= _MOST_QUESTIONS:
+                raise ValueError("it asks too many questions at once")
             # Apart from the reading: the stream goes on while the caller thinks.
             self._questions.add(task := asyncio.create_task(self._answer(message)))
             task.add_done_callback(self._questions.discard)
@@ -147,7 +150,8 @@ class SseSession:
     async def _on_notification(self, message: dict[str, Any]) -> None:
         params = message.get("params")
         if message["method"] == "notifications/progress" and isinstance(params, dict):
-            stream_listener, token = self._listeners.get(params.get("progressToken", 0), (None, None))
+            named = params.get("progressToken")
+            stream_listener, token = self._listeners.get(named if isinstance(named, int) else 0, (None, None))
             if stream_listener is not None and token is not None:
                 await stream_listener.notify({**message, "params": {**params, "progressToken": token}})
         elif message["method"] == _FORWARDED and self._listeners:

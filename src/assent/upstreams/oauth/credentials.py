@@ -7,7 +7,9 @@ from typing import Protocol
 
 from assent.upstreams.oauth.owner import CredentialOwner
 
-_SCOPE = re.compile(rb'scope="([^"]{0,1000})"')
+_SCOPE = re.compile(rb'\bscope="([^"]{0,1000})"')
+_WORD = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")
+_MOST_WORDS = 50
 
 
 class Credentials(Protocol):
@@ -37,8 +39,9 @@ def bearer_token(line: bytes) -> str:
 
 
 def insufficient_scope(challenge: bytes | None) -> str | None:
-    """The scopes that a 403 answer asks for, or None if it is about something else."""
+    """The scopes that a 403 answer asks for, or None if it is about something else. What is no scope is left out."""
     if challenge is None or b"insufficient_scope" not in challenge:
         return None
     found = _SCOPE.search(challenge)
-    return found[1].decode("ascii", "replace") if found else ""
+    words = found[1].decode("latin-1").split(" ") if found else []
+    return " ".join([word for word in words if _WORD.fullmatch(word)][:_MOST_WORDS])

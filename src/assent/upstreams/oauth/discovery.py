@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
 import ssl
@@ -28,6 +29,8 @@ from assent.upstreams.oauth.errors import OAuthProblem
 
 PATIENCE = 10.0
 MOST_BYTES = 256 * 1024
+_ACCEPT = {"accept": "application/json"}
+_FRAMING = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +214,19 @@ async def _json(http: httpx2.AsyncClient, address: str, upstream: str) -> Any:
 
 
 async def send(http: httpx2.AsyncClient, method: str, address: str, **more: Any) -> httpx2.Response:
+    """Send a request and read the answer, which is limited in size and time."""
+    host = urlsplit(address).netloc
     try:
-        answer = await http.request(method, address, headers={"accept": "application/json"}, **more)
-    except httpx2.HTTPError as error:
-        raise OAuthProblem(f"{urlsplit(address).netloc} could not be reached", temporary=True) from error
-    if len(answer.content) > MOST_BYTES:
-        raise OAuthProblem(f"the answer of {urlsplit(address).netloc} is too large")
-    return answer
+        async with asyncio.timeout(2 * PATIENCE), http.stream(method, address, headers=_ACCEPT, **more) as answer:
+            body = b""
+            async for piece in answer.aiter_bytes():
+                body += piece
+                if len(body) > MOST_BYTES:
+                    raise OAuthProblem(f"the answer of {host} is too large")
+    except (httpx2.HTTPError, TimeoutError) as error:
+        raise OAuthProblem(f"{host} could not be reached", temporary=True) from error
+    fields = [(name, value) for name, value in answer.headers.multi_items() if name not in _FRAMING]
+    return httpx2.Response(answer.status_code, headers=fields, content=body)
 
 
 def object_in(answer: httpx2.Response) -> dict[str, Any]:

@@ -60,7 +60,7 @@ class ExchangedTokens:
     def __init__(self, upstream: str, terms: ExchangeTerms, now: Callable[[], float]) -> None:
         self.upstream, self._terms, self._now = upstream, terms, now
         self._tokens: OrderedDict[bytes, Token] = OrderedDict()
-        self._refused: OrderedDict[bytes, float] = OrderedDict()
+        self._refused: OrderedDict[tuple[bytes, str], float] = OrderedDict()
         self._running: dict[tuple[bytes, str], asyncio.Future[Token]] = {}
         self._server: tuple[AuthorizationServer, float] | None = None
 
@@ -73,17 +73,22 @@ class ExchangedTokens:
         if subject is None:
             return None
         key = _key(owner, subject)
-        if self._refused.get(key, 0) > self._now():
+        if self._refused.get((key, scope), 0) > self._now():
             return None
         known = self._tokens.get(key)
-        if known is not None and known.access_token != rejected and not known.is_stale(self._now()):
+        if (
+            known is not None
+            and known.access_token != rejected
+            and known.has(scope)
+            and not known.is_stale(self._now())
+        ):
             return known.access_token
         try:
             return (await self._exchanged(key, subject, scope)).access_token
         except OAuthProblem as problem:
             if problem.temporary:
                 raise
-            self._refuse(key, problem)
+            self._refuse(key, scope, problem)
             return None
 
     async def _exchanged(self, key: bytes, subject: str, scope: str) -> Token:
@@ -99,7 +104,9 @@ class ExchangedTokens:
         subject = Subject(subject_token, terms.subject_kind)
         async with new_http() as http:
             server = await self._authorization_server(http)
-            wanted = union_scopes(" ".join(terms.scopes) or server.scope, scope)
+            known = self._tokens.get(key)
+            more = union_scopes(known.scope, scope) if known is not None and scope else scope
+            wanted = union_scopes(" ".join(terms.scopes) or server.scope, more)
             client = configured_client(server, terms.client_id, terms.client_secret)
             if terms.grant == "token":
                 token = await exchange(http, server, client, subject, wanted, self._now())
@@ -126,12 +133,13 @@ class ExchangedTokens:
         while len(self._tokens) > _CACHED_TOKENS:
             self._tokens.popitem(last=False)
 
-    def _refuse(self, key: bytes, problem: OAuthProblem) -> None:
-        """Tell the operator why, and ask again only after a while."""
-        if self._refused.get(key, 0) <= self._now():  # Concurrent calls share one exchange and one line.
+    def _refuse(self, key: bytes, scope: str, problem: OAuthProblem) -> None:
+        """Tell the operator why, and ask again only after a while. A refused scope leaves the token without it."""
+        if self._refused.get((key, scope), 0) <= self._now():  # Concurrent calls share one exchange and one line.
             logger.warning("%s: a caller's token was not exchanged: %s", self.upstream, problem.detail)
-        self._tokens.pop(key, None)
-        self._refused[key] = self._now() + _REFUSED_FOR
+        if not scope:
+            self._tokens.pop(key, None)
+        self._refused[key, scope] = self._now() + _REFUSED_FOR
         while len(self._refused) > _CACHED_TOKENS:
             self._refused.popitem(last=False)
 

@@ -40,6 +40,9 @@ class Token:
     def is_stale(self, now: float, margin: float = 30.0) -> bool:
         return self.expires_at is not None and self.expires_at - margin <= now
 
+    def has(self, scope: str) -> bool:
+        return {*scope.split()} <= {*self.scope.split()}
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 

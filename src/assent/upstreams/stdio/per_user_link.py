@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,12 +14,10 @@ from assent.upstreams.base import caller_of
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.oauth.errors import NotConnected
 from assent.upstreams.oauth.owner import PersonOwner, owner_of
-from assent.upstreams.resources import ListedResources
+from assent.upstreams.resources import ListedPerOwner, ListedResources
 from assent.upstreams.stdio.link import StdioLink
 from assent.upstreams.stdio.person_processes import PersonProcesses
 from assent.upstreams.stdio.server import StdioUpstream
-
-_MOST_LISTED = 1000
 
 
 class PerUserStdioLink(StdioLink):
@@ -34,7 +31,7 @@ class PerUserStdioLink(StdioLink):
     def __init__(self, listing: StdioUpstream, processes: PersonProcesses) -> None:
         super().__init__(listing)
         self.processes = processes
-        self._listed: OrderedDict[PersonOwner, ListedResources] = OrderedDict()
+        self._listed = ListedPerOwner[PersonOwner]()
 
     async def run(
         self, call: Call, key: str | None, mcp_request: McpRequest, answers: dict[str, Any]
@@ -64,12 +61,7 @@ class PerUserStdioLink(StdioLink):
 
     def listed_resources(self, principal: Principal) -> ListedResources:
         """The resources that it last listed to this person."""
-        owner = owner_of(principal)
-        listed = self._listed.setdefault(owner, ListedResources())
-        self._listed.move_to_end(owner)
-        while len(self._listed) > _MOST_LISTED:
-            self._listed.popitem(last=False)
-        return listed
+        return self._listed.of(owner_of(principal))
 
     async def missing_connection(self, principal: Principal) -> str | None:
         if not self.serves(principal):

@@ -7,6 +7,7 @@ import ipaddress
 import socket
 from collections import OrderedDict
 from collections.abc import Callable
+from math import inf
 from urllib.parse import urlsplit
 
 import orjson
@@ -43,9 +44,18 @@ class OAuthClients:
     async def register(self, client: OAuthClientInformationFull) -> None:
         for uri in client.redirect_uris or ():
             check_redirect(str(uri))
-        if len(await self._store.documents(_KIND, self._now(), limit=MOST_CLIENTS)) >= MOST_CLIENTS:
-            raise RegistrationError("invalid_client_metadata", "too many clients are registered; try again tomorrow")
+        await self._make_room()
         await self._keep(client, UNUSED_LASTS)
+
+    async def _make_room(self) -> None:
+        """Drop the oldest client that nobody has allowed, if there are too many: anyone can register clients."""
+        kept = await self._store.documents(_KIND, self._now(), limit=MOST_CLIENTS)
+        if len(kept) < MOST_CLIENTS:
+            return
+        oldest = min(kept, key=lambda one: one.expires_at or inf)
+        if (oldest.expires_at or inf) > self._now() + UNUSED_LASTS:
+            raise RegistrationError("invalid_client_metadata", "too many clients are registered; try again tomorrow")
+        await self._store.delete_document(_KIND, oldest.id, self._now(), expected=oldest.version)
 
     async def keep_used(self, client: OAuthClientInformationFull) -> None:
         """A person has allowed this client: keep it."""
