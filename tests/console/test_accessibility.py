@@ -88,7 +88,7 @@ def named_pages(team: Team) -> dict[str, str]:
         "/approvals/{id}/sign": f"/approvals/{team.approvals['place_order']}/sign",
         "/approvals/batch": "/approvals/batch?" + "&".join(f"id={one}" for one in team.deletions),
         "/tools/tool/{name:path}": "/tools/tool/delete_order",
-        "/audit/{entry:int}": "/audit/5",
+        "/audit/{entry}": "/audit/5",
         "/operations/{reference}": f"/operations/{team.decided}",
         "/claims/{claim}": f"/claims/{team.claim}",
     }
