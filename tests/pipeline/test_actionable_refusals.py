@@ -71,7 +71,7 @@ async def test_a_guard_names_the_field_itself_and_who_can_change_it() -> None:
     guard = build_guard({"rule": "allow_domains", "domains": ["example.com"], "match": {"tool": "note"}})
     world = World(WRITE, guards=(guard,))
     text = text_of(await world.call("note", {"to": "ann@evil.test"}))
-    assert "Change to, or tell the user: the guard allow_domains forbids this." in text
+    assert "Change `to`, or tell the user: the guard allow_domains forbids this." in text
     assert "An operator can change it under `guards:`." in text
 
 

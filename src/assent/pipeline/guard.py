@@ -164,7 +164,7 @@ def _withheld(found: GuardFinding) -> Refusal:
 
 def _remedy(found: GuardFinding) -> str:
     """What the model can change, and who can change the guard."""
-    change = f"Change {found.field}, or tell" if found.field else "Tell"
+    change = f"Change `{found.field}`, or tell" if found.field else "Tell"
     return f"{change} the user: the guard {found.rule} forbids this. {_GUARDS}"
 
 
