@@ -138,6 +138,15 @@ async def add_people(team: Team) -> str:
     return token
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_documentation_shows_every_page_of_the_navigation(scheme: str) -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    text = "".join(page.read_text("utf-8") for page in docs.glob("*.md"))
+    for page in PAGES:
+        picture = f"images/console/{page.path.strip('/')}-{scheme}.png"
+        assert not page.menu or (picture in text and (docs / picture).exists()), picture
+
+
 async def test_no_page_has_a_serious_accessibility_fault(tmp_path: Path) -> None:
     async with visiting(tmp_path) as (team, visitor):
         tab, named = visitor.tab, named_pages(team)
