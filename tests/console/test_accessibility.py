@@ -88,7 +88,7 @@ def named_pages(team: Team) -> dict[str, str]:
         "/approvals/{id}/sign": f"/approvals/{team.approvals['place_order']}/sign",
         "/approvals/batch": "/approvals/batch?" + "&".join(f"id={one}" for one in team.deletions),
         "/tools/tool/{name:path}": "/tools/tool/delete_order",
-        "/audit/{entry:int}": "/audit/5",
+        "/audit/{entry}": "/audit/5",
         "/operations/{reference}": f"/operations/{team.decided}",
         "/claims/{claim}": f"/claims/{team.claim}",
     }
@@ -136,6 +136,15 @@ async def add_people(team: Team) -> str:
         assert made is not None
         token = await make_enrolment(ports, made)
     return token
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_documentation_shows_every_page_of_the_navigation(scheme: str) -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    text = "".join(page.read_text("utf-8") for page in docs.glob("*.md"))
+    for page in PAGES:
+        picture = f"images/console/{page.path.strip('/')}-{scheme}.png"
+        assert not page.menu or (picture in text and (docs / picture).exists()), picture
 
 
 async def test_no_page_has_a_serious_accessibility_fault(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from assent.console import attempts
 from assent.gateway.people.totp import code_at, matching_counter
 from support.console_browser import browser, signed_in
 from support.console_people import PASSWORD, code, enrol, make_account, shown_link, sign_in
@@ -33,6 +34,26 @@ async def test_a_code_signs_in_once(tmp_path: Path) -> None:
             later = code(secret, 1)
             assert (await sign_in(second, "bob", PASSWORD, later)).status_code == 303
             assert (await sign_in(thief, "bob", PASSWORD, later)).status_code == 403
+
+
+async def test_five_wrong_sign_ins_lock_one_account_for_one_address(tmp_path: Path) -> None:
+    async with gateway(tmp_path, {}) as (url, app), signed_in(url, app.store, id="root") as admin:
+        async with browser(url) as person, browser(url) as thief:
+            secret = await enrol(person, await make_account(admin, "bob"))
+            said = [(await sign_in(thief, "bob", "wrong", "000000")).status_code for _ in range(6)]
+            assert said == [403] * 5 + [429]
+            assert (await sign_in(thief, "bob", PASSWORD, code(secret, 1))).status_code == 429
+            assert (await sign_in(thief, "eve", "wrong", "000000")).status_code == 403
+
+
+async def test_an_address_that_tries_many_names_is_stopped_and_leaves_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(attempts.MOST, "address", 2)
+    async with gateway(tmp_path, {}) as (url, app), browser(url) as thief:
+        said = [(await sign_in(thief, f"name{number}", "wrong", "000000")).status_code for number in range(5)]
+        assert said == [403, 403, 429, 429, 429]
+        assert len(await app.store.documents(attempts.KIND, 0, limit=100)) == 1 + 2 * 2
 
 
 async def test_looking_at_a_link_uses_nothing_up_and_a_bad_form_neither(tmp_path: Path) -> None:
@@ -72,7 +93,7 @@ async def test_a_person_ends_one_of_their_sessions(tmp_path: Path) -> None:
             assert (await other.get("/console/account")).status_code == 303
             async with signed_in(url, app.store, id="eve") as stranger:
                 mine = (await app.store.documents("console_session", 0, limit=10))[0].id
-                assert (await stranger.send(f"/console/account/sessions/{mine}x/end")).status_code == 404
+                assert (await stranger.send(f"/console/account/sessions/{mine}/end")).status_code == 404
 
 
 async def test_a_disabled_or_reset_account_is_out_at_once(tmp_path: Path) -> None:

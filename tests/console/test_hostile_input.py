@@ -62,6 +62,22 @@ async def test_a_session_ends_when_it_is_idle_and_after_twelve_hours_however_bus
         await store.close()
 
 
+async def test_a_step_up_that_ends_late_does_not_bring_back_an_ended_session() -> None:
+    store = await open_store("memory://")
+    try:
+        sessions = Sessions(lambda: store, time.time)
+        person = Principal("ann", "human", roles=frozenset({"approver"}))
+        token, session = await sessions.start(person, "oidc", "ann")
+        assert await sessions.replace_principal(session, replace(person, acr="mfa"))
+        found = await sessions.find(token)
+        assert found is not None and found.principal.acr == "mfa"
+        await sessions.end_all(person)
+        assert not await sessions.replace_principal(session, person)
+        assert await sessions.find(token) is None
+    finally:
+        await store.close()
+
+
 async def test_no_form_of_another_site_has_an_effect_even_with_the_right_token(tmp_path: Path) -> None:
     async with shop_gateway(tmp_path) as (url, app, _), signed_in(url, app.store) as person:
         token = await person.token("/console/account")
@@ -149,6 +165,20 @@ async def test_two_people_who_decide_at_once_make_one_decision(tmp_path: Path) -
             assert "Your decision was not taken" in late
         found = await app.store.approval(name)
         assert found is not None and len(found.decisions) == 1
+
+
+@pytest.mark.parametrize(("verb", "other"), [("approve", "deny"), ("deny", "approve")])
+async def test_a_button_that_is_pressed_twice_decides_once_and_shows_no_error(
+    verb: str, other: str, tmp_path: Path
+) -> None:
+    async with shop_gateway(tmp_path) as (url, app, _), signed_in(url, app.store) as person:
+        name, token = await ask(url, "o-1"), await person.token()
+        press = [person.post(f"/console/approvals/{name}/{verb}", {"csrf": token}) for _ in range(2)]
+        assert [one.status_code for one in await asyncio.gather(*press)] == [303, 303]
+        found = await app.store.approval(name)
+        assert found is not None and len(found.decisions) == 1
+        changed_mind = await person.post(f"/console/approvals/{name}/{other}", {"csrf": token})
+        assert changed_mind.status_code == 409 and "Your decision was not taken" in changed_mind.text
 
 
 async def test_a_page_that_was_open_too_long_decides_nothing(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from support.gateways import shop_gateway
 
 def address(page: Page) -> str:
     """The page's address with an id that does not exist."""
-    parts = ["9" if ":int" in part else "missing" if "{" in part else part for part in page.path.split("/")]
+    parts = ["missing" if "{" in part else part for part in page.path.split("/")]
     return "/console" + "/".join(parts)
 
 

@@ -1,6 +1,7 @@
 """Limits on failed sign-ins: for one account from one address, for an account, and for an address.
 
-The first is small, so that guessing is slow; the second is large, so that a stranger cannot lock somebody out easily.
+The limit of the pair is small, so that guessing is slow.
+That of the account is large, so that a stranger cannot lock somebody out easily.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from assent.ports import Store
 
 KIND = "console_attempts"
 WINDOW = 900.0
-MOST = {"pair": 5, "account": 50, "address": 100}
+MOST = {"address": 100, "pair": 5, "account": 50}
+"""The address is counted first: one that tries many names then leaves no more counters behind."""
 _TRIES = 5
 
 

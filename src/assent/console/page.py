@@ -79,7 +79,7 @@ class PageRequest:
         response = RedirectResponse(url, 303)
         if notice:
             response.set_cookie(
-                "assent_notice", notice.encode().hex()[:2000], max_age=30, path="/console", httponly=True
+                "assent_notice", notice[:500].encode().hex(), max_age=30, path="/console", httponly=True
             )
         return response
 

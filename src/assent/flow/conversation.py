@@ -155,7 +155,7 @@ class Conversation:
                 self.disguised.setdefault(self.hash(found.value.squeezed), seen)
         trust = "trusted" if origin.trusted else "untrusted"
         private = ", private" if origin.private else ""
-        self.note(origin.at, "result", origin.tool, f"{trust}{private}: {len(self) - before} new values and phrases")
+        self.note(origin.at, "result", origin.tool, f"{trust}{private}; new values and phrases: {len(self) - before}")
 
     def _add_phrases(self, parts: list[str], origin: Origin) -> None:
         room = MOST_REMEMBERED - len(self.phrases)

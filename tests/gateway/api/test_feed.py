@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -73,6 +74,16 @@ async def test_an_operation_is_told_by_its_approval(tmp_path: Path) -> None:
         assert [step["kind"] for step in told["entries"]] == ["approval", "decision", "intent", "outcome"]
         assert (told["state"], told["who"], told["tool"], told["complete"]) == ("done", "ci", "delete_order", True)
         assert (await there.get(f"/api/operations/{approval}", "eve")).status == 404
+
+
+@pytest.mark.parametrize("name", ["delete_order", "live", 'x","tool":"delete_order'])
+async def test_other_words_of_an_entry_are_no_operation(name: str, tmp_path: Path) -> None:
+    """Else a viewer reads the log of a tool by its name; the log is for operators, auditors and approvers."""
+    async with scene(tmp_path) as there:
+        await there.ask("o-1")
+        await there.gateway_app.store.flush()
+        for who in ("bob", "root"):
+            assert (await there.get(f"/api/operations/{quote(name)}", who)).status == 404
 
 
 async def test_an_operators_decision_belongs_to_the_tenant_whose_call_it_is_about(tmp_path: Path) -> None:

@@ -197,6 +197,7 @@ async def test_a_wrong_request_gets_no_code(change: dict[str, str], status: Any,
             assert answer.status_code == status
         else:
             assert f"error={status}" in answer.text
+            assert "http-equiv" not in answer.text, "a link to the console sends nobody to another site by itself"
         assert "code=" not in answer.text.replace("code_challenge", "")
 
 

@@ -165,9 +165,19 @@ async def _decide(page: PageRequest, handler: Any, notice: str = "") -> Response
     except Refusal as refusal:
         if refusal.code == "approve.unknown":
             raise
+        if refusal.code == "approve.already_decided" and await _is_sent_twice(page, handler):
+            return page.redirect(f"/console/approvals/{page.path['id']}", "Your decision was taken. You sent it twice.")
         said = refusal.problem()
         return await _one(page, f"Your decision was not taken. {said['detail']}", refusal.status)
     return page.redirect(f"/console/approvals/{page.path['id']}", notice or _DONE.get(decided["state"], "Done."))
+
+
+async def _is_sent_twice(page: PageRequest, handler: Any) -> bool:
+    """Whether the last decision is this very one: a button was pressed twice, and the first press counted."""
+    approval = await page.api(show_approval, names={"approval": page.path["id"]})
+    last = (approval.get("decisions") or [{"person": "", "verdict": ""}])[-1]
+    sent = "approve" if handler is approve_approval else "decline"
+    return (last["person"], last["verdict"]) == (page.principal.id, sent)
 
 
 async def show_batch(page: PageRequest) -> Response:

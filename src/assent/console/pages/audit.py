@@ -60,7 +60,7 @@ def _may_download(page: PageRequest) -> dict[str, bool]:
 
 async def show_one(page: PageRequest) -> Response:
     """One entry: what it says, its values, its proof, checkpoint and anchors."""
-    entry = await page.api(show_entry, names={"entry": str(page.path["entry"])})
+    entry = await page.api(show_entry, names={"entry": page.path["entry"]})
     log = await page.api(show_status)
     operation = entry["facts"].get("claim") or entry["facts"].get("approval")
     return page.render("audit_entry.html", entry=entry, log=log, may_look=may_look(page.principal), operation=operation)
@@ -68,14 +68,14 @@ async def show_one(page: PageRequest) -> Response:
 
 async def look_at_values(page: PageRequest) -> Response:
     """Show an auditor the values; the look is written down."""
-    await page.api(read_values, names={"entry": str(page.path["entry"])})
+    await page.api(read_values, names={"entry": page.path["entry"]})
     said = "The log now says that you looked at these values."
     return page.redirect(f"/console/audit/{page.path['entry']}#values", said)
 
 
 async def download_proof(page: PageRequest) -> Response:
     """The proof of one entry with its leaf, the log's public keys and the verifier."""
-    entry = await page.api(show_entry, names={"entry": str(page.path["entry"])})
+    entry = await page.api(show_entry, names={"entry": page.path["entry"]})
     evidence = entry["evidence"]
     if "proof" not in evidence:
         raise PageError(409, "There is no proof of this entry yet.", "The gateway signs every minute. Try again then.")
@@ -126,7 +126,7 @@ PAGES = (
     Page("POST", "/audit/verify", verify, CHECKERS),
     Page("GET", "/audit/bundle.zip", download_bundle, frozenset({"operator"})),
     Page("POST", "/audit/bundle", ask_bundle_values, frozenset({"auditor"})),
-    Page("GET", "/audit/{entry:int}", show_one, READERS),
-    Page("GET", "/audit/{entry:int}/proof.zip", download_proof, READERS),
-    Page("POST", "/audit/{entry:int}/values", look_at_values, frozenset({"auditor"})),
+    Page("GET", "/audit/{entry}", show_one, READERS),
+    Page("GET", "/audit/{entry}/proof.zip", download_proof, READERS),
+    Page("POST", "/audit/{entry}/values", look_at_values, frozenset({"auditor"})),
 )

@@ -120,7 +120,7 @@ async def _read(page: PageRequest, query: dict[str, str]) -> AuthorizationReques
         raise PageError(400, "This request cannot be answered.", str(error)) from None
     except Refused as refused:
         fields = {"error": refused.error, "error_description": refused.description, "iss": issuer}
-        return _leave(page, answer_url(refused.redirect_uri, refused.state, **fields))
+        return _leave(page, answer_url(refused.redirect_uri, refused.state, **fields), at_once=False)
 
 
 async def _with_pending_step_up(page: PageRequest, asked: AuthorizationRequest) -> AuthorizationRequest:
@@ -155,9 +155,13 @@ async def _ask_to_sign_in(page: PageRequest, asked: AuthorizationRequest) -> Res
     )
 
 
-def _leave(page: PageRequest, url: str) -> Response:
-    """A page that leads on to the application; a redirect would have to be allowed by `form-action`."""
-    return page.render("authorize_continue.html", url=url, host=_host(url))
+def _leave(page: PageRequest, url: str, at_once: bool = True) -> Response:
+    """A page that leads on to the application; a redirect would have to be allowed by `form-action`.
+
+    Anybody can register an application. Where the person has not answered, they press the button themselves, so that
+    a link to this console cannot send them to another site.
+    """
+    return page.render("authorize_continue.html", url=url, host=_host(url), at_once=at_once)
 
 
 def _host(url: str) -> str:

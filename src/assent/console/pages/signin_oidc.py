@@ -70,10 +70,11 @@ async def _answered(page: PageRequest, pending: PendingSignIn) -> Response:
     session = page.session
     if session is None or session.id != pending.session or session.principal.identity != principal.identity:
         raise PageError(403, "You authenticated as somebody else.", "Sign out, then sign in as the right person.")
+    if not await page.context.sessions.replace_principal(session, principal):
+        raise PageError(403, "Your session has ended.", "Sign in again.")
     ports = page.context.ports()
     facts = {"event": "console.stepped_up", "channel": "oidc"}
     ports.store.append(Entry("authentication", ports.now(), facts, principal_values(principal)))
-    await page.context.sessions.replace_principal(session, principal)
     return page.redirect(pending.next, "You have authenticated again.")
 
 

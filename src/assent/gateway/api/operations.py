@@ -119,7 +119,8 @@ class _Search:
         while known != self.names:
             known = set(self.names)
             for name in known:
-                found |= dict(holding(piece, (b':"%b"' % name.encode(),)))
+                about = holding(piece, (b':"%b"' % name.encode(),))
+                found |= {index: leaf for index, leaf in about if name in _names(leaf)}
             self.names |= {name for leaf in found.values() for name in _names(leaf)}
         self.found += sorted(found.items(), reverse=True)
 

@@ -74,11 +74,12 @@ class Sessions:
         """Whether the session has not ended. Asking does not keep it from becoming idle."""
         return await self._store().document(KIND, session.id, self._now()) is not None
 
-    async def replace_principal(self, session: ConsoleSession, principal: Principal) -> ConsoleSession:
-        """Keep the session with a renewed authentication, for instance after a step-up."""
-        changed = replace(session, principal=principal, seen_at=self._now())
-        await self._keep(changed)
-        return changed
+    async def replace_principal(self, session: ConsoleSession, principal: Principal) -> bool:
+        """Keep the session with a renewed authentication, for instance after a step-up; False if it has ended."""
+        now = self._now()
+        kept = await self._store().document(KIND, session.id, now)
+        changed = _document_of(replace(session, principal=principal, seen_at=now))
+        return kept is not None and await self._store().put_document(changed, now, expected=kept.version) is not None
 
     async def end(self, session: ConsoleSession) -> None:
         await self._store().delete_document(KIND, session.id, self._now())
