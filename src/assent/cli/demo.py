@@ -27,9 +27,9 @@ def demo(folder: Path, port: int, once: bool, browser: bool | None) -> None:
 
     Example: assent demo --port 8420
     """
+    require_posix("assent demo")
     import asyncio
 
-    require_posix("assent demo")
     click.echo("Starting a demo office, and the gateway in front of it ...", err=True)
     opens = has_display() and sys.stdout.isatty() if browser is None else browser
     from assent.cli.demo_process import run

@@ -154,7 +154,9 @@ class Sandbox:
 async def sandbox_for(story: Story, settings: Settings, folder: Path) -> AsyncIterator[Sandbox]:
     """A sandbox for one story in an empty folder."""
     standins = Standins(story.servers)
-    logging.getLogger("assent").addHandler(logging.NullHandler())  # what the gateway logs belongs to the story
+    logging.getLogger(__name__.partition(".")[0]).addHandler(
+        logging.NullHandler()
+    )  # what the gateway logs belongs to the story
     async with serve(standins) as address:
         gateway = await open_gateway(sandbox_settings(story, settings, address, folder))
         sandbox = Sandbox(story, settings, standins, gateway, folder)
