@@ -154,9 +154,8 @@ class Sandbox:
 async def sandbox_for(story: Story, settings: Settings, folder: Path) -> AsyncIterator[Sandbox]:
     """A sandbox for one story in an empty folder."""
     standins = Standins(story.servers)
-    logging.getLogger(__name__.partition(".")[0]).addHandler(
-        logging.NullHandler()
-    )  # what the gateway logs belongs to the story
+    package = logging.getLogger(__name__.partition(".")[0])
+    package.addHandler(logging.NullHandler())  # what the gateway logs belongs to the story
     async with serve(standins) as address:
         gateway = await open_gateway(sandbox_settings(story, settings, address, folder))
         sandbox = Sandbox(story, settings, standins, gateway, folder)
