@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from assent.gateway.workers import peers
+from assent.gateway.workers.merged_metrics import merge_metrics
 from assent.gateway.workers.router import WorkerRouter
 from assent.mcp.protocol import MODERN_PROTOCOL_VERSIONS
 from assent.web.asgi import Receive, Scope, Send
@@ -107,3 +108,14 @@ async def test_metrics_do_not_wait_for_a_worker_that_is_stuck(
         async with httpx2.AsyncClient(timeout=60, trust_env=False) as client:
             answered = await client.get(url.removesuffix("/mcp") + "/metrics")
         assert answered.status_code == 503
+
+
+def test_a_name_with_odd_line_ends_adds_no_sample_to_the_merged_metrics() -> None:
+    page = '# TYPE calls counter\ncalls{tool="a\u2028# TYPE up gauge\x85up 0"} 1\n'.encode()
+    merged = merge_metrics({0: page, 1: page}).decode().split("\n")
+    assert merged == [
+        "# TYPE calls counter",
+        'calls{worker="0",tool="a\u2028# TYPE up gauge\x85up 0"} 1',
+        'calls{worker="1",tool="a\u2028# TYPE up gauge\x85up 0"} 1',
+        "",
+    ]
