@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import re
@@ -21,8 +22,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server import MCPServer
 
 from assent.cli import cli
+from assent.cli.serve_order import WorkerOrder
+from assent.cli.serve_workers import WorkerSupervisor
 from assent.contract.yaml_document import write_yaml
 from assent.errors import SettingsError
+from assent.web.server import bind
 from support import talking_server
 from support.aging import aged
 from support.gateways import HEADERS, rpc
@@ -59,6 +63,11 @@ class Notes:
             return {"number": len(self.effects)}
 
 
+def children(command: Command) -> list[int]:
+    parent = command.process.pid
+    return [int(one) for one in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+
+
 class Workers:
     """A running gateway with several workers, and clients that open a connection for every request."""
 
@@ -66,8 +75,7 @@ class Workers:
         self.command, self.url, self.notes, self.file = command, url, notes, file
 
     def pids(self) -> list[int]:
-        parent = self.command.process.pid
-        return [int(one) for one in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
+        return children(self.command)
 
     async def call(self, tool: str, key: str, **headers: str) -> Any:
         body = rpc("tools/call", name=tool, arguments={"text": key})
@@ -198,6 +206,42 @@ async def test_a_reload_and_the_end_of_the_supervisor_reach_every_worker_and_nob
         async with asyncio.timeout(60):
             while any(map(_is_alive, pids)):  # noqa: ASYNC110 (other processes set no event)
                 await asyncio.sleep(0.05)
+
+
+async def test_a_reload_during_the_start_ends_no_worker_and_nothing_about_the_store_is_shown_to_other_users(
+    tmp_path: Path,
+) -> None:
+    async with workers(tmp_path) as running:
+        serve = ("serve", "-c", str(running.file), "--port", "0", "--workers", str(WORKERS))
+        async with commanded(*serve) as second:
+            async with asyncio.timeout(60):
+                while len(children(second)) < WORKERS:  # noqa: ASYNC110 (other processes set no event)
+                    await asyncio.sleep(0.01)
+            second.process.send_signal(signal.SIGHUP)
+            await second.said(rf"with {WORKERS} workers")
+            for pid in children(second):
+                assert Path(f"/proc/{pid}/cmdline").read_bytes().endswith(b"-m\0assent.cli.serve_worker\0")
+                # Nobody reads what a worker prints, so it must not go into a pipe to the supervisor.
+                assert Path(f"/proc/{pid}/fd/1").readlink() == Path(f"/proc/{pid}/fd/2").readlink()
+
+
+async def test_a_worker_is_tried_again_when_the_machine_cannot_start_a_process(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    listener, start, tries = bind("127.0.0.1", 0), asyncio.create_subprocess_exec, []
+
+    async def start_late(*command: str, **options: Any) -> asyncio.subprocess.Process:
+        tries.append(command)
+        if len(tries) < 3:
+            raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return await start("cat", **options)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_late)
+    order = WorkerOrder(None, "127.0.0.1", 1, listener.fileno(), 0, 2, "", "", "text", "info")
+    process, _ = await WorkerSupervisor(order, listener)._start_again(1, 0.0)
+    said, _ = await process.communicate(b"")
+    assert json.loads(said)["index"] == 1 and caplog.text.count("worker 1 cannot be started and is tried again") == 2
+    listener.close()
 
 
 def _is_alive(pid: int) -> bool:

@@ -39,8 +39,9 @@ class WorkerOrder:
     log_format: str
     log_level: str
 
-    def encode(self) -> str:
-        return json.dumps(asdict(self))
+    def encode(self) -> bytes:
+        """One line."""
+        return json.dumps(asdict(self)).encode() + b"\n"
 
 
 def load(config: Path | None, host: str) -> Settings:

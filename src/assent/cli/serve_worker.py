@@ -1,7 +1,8 @@
 """One worker of `assent serve --workers N`: a gateway on the port that all workers share.
 
-The supervisor starts it as `python -m assent.cli.serve_worker` with a `WorkerOrder`. It says on standard output when
-it is ready. When standard input ends, the supervisor is gone, and the worker stops as for a signal.
+The supervisor starts it as `python -m assent.cli.serve_worker` with a `WorkerOrder` on standard input. It says on
+standard output when it is ready. When standard input ends, the supervisor is gone, and the worker stops as for a
+signal.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from assent.gateway.status_pages import StatusPages
 from assent.gateway.workers.router import WorkerRouter
 from assent.web.server import make_server, run_loop, tune_gc
 
-STDIN = 0
+STDIN, STDOUT, STDERR = 0, 1, 2
 
 
 class Worker:
     """This process among the workers."""
 
-    def __init__(self, order: WorkerOrder) -> None:
-        self.order = order
+    def __init__(self, order: WorkerOrder, supervisor: int) -> None:
+        self.order, self.supervisor = order, supervisor
         self.file = find_file(Path(order.config) if order.config else None)
 
     async def run(self) -> None:
@@ -91,8 +92,8 @@ class Worker:
         return stop
 
     def report_ready(self, tools: int, mode: str) -> None:
-        sys.stdout.write(json.dumps({"tools": tools, "mode": mode}) + "\n")
-        sys.stdout.flush()
+        with os.fdopen(self.supervisor, "w") as said:
+            said.write(json.dumps({"tools": tools, "mode": mode}) + "\n")
 
     def stop_with_supervisor(self, stop: asyncio.Event) -> None:
         """Sets `stop` when the supervisor is gone."""
@@ -117,16 +118,19 @@ class Worker:
 
 def main(order: WorkerOrder) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # Until files are followed, a reload has nothing to do.
+    # What others print goes to the log: the supervisor reads one line, and a full pipe would stop the worker.
+    supervisor = os.dup(STDOUT)
+    os.dup2(STDERR, STDOUT)
     logs.begin(order.log_format, order.log_level)
     logs.log_uncaught()
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # The supervisor says when requests are answered.
     with logs.errors_as_json(order.log_format):
-        run_loop(Worker(order).run())
+        run_loop(Worker(order, supervisor).run())
 
 
 if __name__ == "__main__":
     try:
-        main(WorkerOrder(**json.loads(sys.argv[1])))
+        main(WorkerOrder(**json.loads(sys.stdin.readline())))
     except AssentError as error:
         for line in str(error).splitlines():
             click.echo(f"error: {line}", err=True)

@@ -41,13 +41,15 @@ class WorkerSupervisor:
     def __init__(self, order: WorkerOrder, listener: socket.socket) -> None:
         self._order, self._listener = order, listener
         self._running: dict[int, asyncio.subprocess.Process] = {}
+        self._ready: set[int] = set()
+        """The process ids of workers that answer requests."""
         self.stopping = asyncio.Event()
 
     async def run(self, where: str) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self.stopping.set)
-        loop.add_signal_handler(signal.SIGHUP, self._signal_all, signal.SIGHUP)
+        loop.add_signal_handler(signal.SIGHUP, self._reload_all)
         first = [await self._start(index) for index in range(self._order.workers)]
         keepers: list[asyncio.Task[None]] = []
         try:
@@ -68,11 +70,12 @@ class WorkerSupervisor:
             sys.executable,
             "-m",
             "assent.cli.serve_worker",
-            order.encode(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=[self._listener.fileno()],
         )
+        assert process.stdin is not None
+        process.stdin.write(order.encode())  # Every user of the machine can read arguments.
         self._running[index] = process
         return process
 
@@ -87,6 +90,8 @@ class WorkerSupervisor:
             line.cancel()
             return {}
         said: dict[str, str] = json.loads(line.result() or b"{}")
+        if said:
+            self._ready.add(process.pid)
         return said
 
     async def _keep(self, index: int, process: asyncio.subprocess.Process) -> None:
@@ -94,6 +99,7 @@ class WorkerSupervisor:
         pause, since = FIRST_PAUSE, time.monotonic()
         while True:
             code = await process.wait()
+            self._ready.discard(process.pid)
             if self.stopping.is_set():
                 return
             pause = FIRST_PAUSE if time.monotonic() - since > STEADY else pause
@@ -102,11 +108,28 @@ class WorkerSupervisor:
                 "finished if they had no effect",
                 index, process.pid, code, pause,
             )  # fmt: skip
-            await asyncio.sleep(pause)
-            pause, since = min(pause * 2, LONGEST_PAUSE), time.monotonic()
-            process = await self._start(index)
+            process, pause = await self._start_again(index, pause)
+            since = time.monotonic()
             if await self._wait_until_ready(process):
                 logger.info("worker %d (process %d) serves again", index, process.pid)
+
+    async def _start_again(self, index: int, pause: float) -> tuple[asyncio.subprocess.Process, float]:
+        """The process, once the machine can start one, and how long to wait if it ends soon."""
+        while True:
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+            try:
+                return await self._start(index), pause
+            except OSError as error:
+                logger.error("worker %d cannot be started and is tried again in %g s: %s", index, pause, error)
+
+    def _reload_all(self) -> None:
+        """Tells workers to read their files again. One that still starts reads them anyway, and the signal would end
+        it.
+        """
+        for process in self._running.values():
+            if process.returncode is None and process.pid in self._ready:
+                process.send_signal(signal.SIGHUP)
 
     def _signal_all(self, number: int) -> None:
         for process in self._running.values():

@@ -14,7 +14,7 @@ def merge_metrics(pages: Mapping[int, bytes]) -> bytes:
     samples: dict[str, list[str]] = {}
     for number, page in sorted(pages.items()):
         family = ""
-        for line in page.decode().splitlines():
+        for line in page.decode().split("\n"):  # A name in a label may hold characters that others take for line ends.
             if line.startswith("# "):
                 family = line.split(" ", 3)[2]
                 head = heads.setdefault(family, [])

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from assent.mcp.strict_json import DEFAULT_BOUNDS
-from assent.upstreams.errors import ConnectionLost, UpstreamError
+from assent.upstreams.errors import UpstreamError
 from assent.upstreams.http.connection import HttpConnection, UpstreamResponse
 from assent.web.asgi import Headers, Receive, Scope, Send
 from assent.web.http import BodyTooLarge, Disconnected, DisconnectWatcher, read_body, respond_error
+
+logger = logging.getLogger(__name__)
 
 CLIENT_HEADER = b"x-assent-client"
 """The address of the real client. Only requests on a worker's own socket may have it."""
@@ -22,9 +25,16 @@ _ENDED = (
     "idempotency key, or look before you repeat it."
 )
 _ENDLESS = 7 * 24 * 3600.0
+_METRICS_WITHIN = 5.0
+_MOST_UNREAD = 64 * 1024
+"""The largest body of a request whose method has none. Nobody has authenticated its caller yet."""
 _HOP = frozenset(
     {b"connection", b"keep-alive", b"transfer-encoding", b"content-length", b"expect", b"upgrade", CLIENT_HEADER}
 )
+
+
+class WorkerGone(Exception):
+    """A worker does not accept connections, so nothing was sent to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +59,24 @@ class Peers:
     async def pass_on(self, number: int, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes one request on and its response back, as it arrives.
 
-        Raises ConnectionLost, with nothing sent and nothing read of the body, if that worker is not there.
+        Raises WorkerGone, with nothing sent to anybody, if that worker is not there.
         """
-        connection = await self._connect(number)
+        most = DEFAULT_BOUNDS.size if scope["method"] == "POST" else _MOST_UNREAD
         try:
-            body = await read_body(scope["headers"], receive, DEFAULT_BOUNDS.size)
+            body = await read_body(scope["headers"], receive, most)
         except BodyTooLarge:
-            connection.abort(_lost(number))
             return await respond_error(send, 413, "Request body too large", [(b"connection", b"close")])
         except Disconnected:
-            return connection.abort(_lost(number))
+            return
+        connection = await self._connect(number)
         response = connection.start(_request(scope, body), patience=_ENDLESS, total=_ENDLESS)
         watch = DisconnectWatcher(receive)
         try:
             await response.wait_for_headers()
             await _copy(response, send)
-        except UpstreamError:
-            if response.status:
-                raise  # The response has begun: it ends here, broken off.
+        except UpstreamError as error:
+            if response.status:  # The response has begun: it is broken off, and nobody runs the request again.
+                return logger.warning("a response of worker %d broke off: %s", number, error.detail)
             await respond_error(send, 502, "Bad Gateway", detail=_ENDED)
         except asyncio.CancelledError:
             if not watch.gone:
@@ -76,32 +86,32 @@ class Peers:
             response.close()
 
     async def get(self, number: int, scope: Scope) -> PeerAnswer | None:
-        """The answer of one worker to this request without a body; None if it is not there."""
+        """The answer of one worker to this request without a body; None if it is not there or does not answer."""
         try:
-            connection = await self._connect(number)
-            response = connection.start(_request(scope, b""), patience=_ENDLESS, total=_ENDLESS)
-            await response.wait_for_headers()
-            fields = [(name, value) for name, value in response.headers if name not in _HOP]
-            return PeerAnswer(response.status, fields, await response.read(MOST_METRICS))
-        except ConnectionLost:
+            async with asyncio.timeout(_METRICS_WITHIN):
+                connection = await self._connect(number)
+                response = connection.start(_request(scope, b""), patience=_ENDLESS, total=_ENDLESS)
+                await response.wait_for_headers()
+                fields = [(name, value) for name, value in response.headers if name not in _HOP]
+                return PeerAnswer(response.status, fields, await response.read(MOST_METRICS))
+        except (WorkerGone, UpstreamError, TimeoutError) as error:
+            logger.warning("worker %d gave no metrics: %s", number, error or "it took too long")
             return None
 
     async def _connect(self, number: int) -> HttpConnection:
         place = self._sockets.get(number)
         if place is None:
-            raise _lost(number)
+            raise WorkerGone(f"there is no worker {number}")
         loop = asyncio.get_running_loop()
         try:
             _, connection = await loop.create_unix_connection(
                 lambda: HttpConnection(f"worker {number}", loop, lambda _: None, lambda _: None), str(place)
             )
         except OSError as error:
-            raise _lost(number) from error
+            raise WorkerGone(f"worker {number} does not answer") from error
+        if not connection.usable:
+            raise WorkerGone(f"worker {number} ended")
         return connection
-
-
-def _lost(number: int) -> ConnectionLost:
-    return ConnectionLost(f"worker {number}", "it does not answer", sent=False)
 
 
 def _request(scope: Scope, body: bytes) -> bytes:

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from assent.gateway.workers.merged_metrics import merge_metrics
-from assent.gateway.workers.peers import CLIENT_HEADER, Peers
+from assent.gateway.workers.peers import CLIENT_HEADER, Peers, WorkerGone
 from assent.mcp.jsonrpc import error_body
 from assent.mcp.protocol import HANDSHAKE_PROTOCOL_VERSIONS, INVALID_REQUEST
 from assent.mcp.strict_json import DEFAULT_BOUNDS
-from assent.upstreams.errors import ConnectionLost
 from assent.web.asgi import App, Headers, Message, Receive, Scope, Send
 from assent.web.http import respond, respond_error
 
@@ -63,28 +62,57 @@ class WorkerRouter:
                 session = value
             elif name == b"mcp-protocol-version":
                 version = value
-        if version is None or version in _HANDSHAKE:
-            return await self._route_session(session, scope, receive, send)
-        if scope["method"] != "POST":
-            return await self._app(scope, receive, send)
-        start = await read_start(receive)
-        found = _STATE.search(start[0].get("body", b"") if len(start) == 1 else _body_of(start))
-        if found is not None and (owner := int(found[1])) != self._index and owner in self._peers:
-            try:
-                return await self._peers.pass_on(owner, scope, _after(start, receive), send)
-            except ConnectionLost:
-                pass  # That worker is gone, and what waited there with it: this one says so.
-        await self._app(scope, _after(start, receive), send)
+        handshake = version is None or version in _HANDSHAKE
+        found = _MARK.fullmatch(session) if handshake and session is not None else None
+        owner = int(found[1]) if found is not None else self._index
+        answer = self._answer if handshake else self._app
+        if scope["method"] == "POST" and (owner != self._index or not handshake):
+            await answer(scope, self._reading(owner, scope, receive, send), send)
+        elif owner != self._index and scope["method"] in ("GET", "DELETE"):
+            await self._pass_session_on(owner, scope, receive, send)
+        else:
+            await answer(scope, receive, send)
 
-    async def _route_session(self, session: bytes | None, scope: Scope, receive: Receive, send: Send) -> None:
-        found = _MARK.fullmatch(session) if session is not None else None
-        if found is None or int(found[1]) == self._index:
-            return await self._answer(scope, receive, send)
+    def _reading(self, owner: int, scope: Scope, receive: Receive, send: Send) -> Receive:
+        """Reads the body of a request for the endpoint, which has authenticated its caller by then.
+
+        If the request belongs to another worker, it is passed on. To the endpoint it looks as if its client had gone.
+        """
+        left: Iterator[Message] | None = None
+
+        async def read() -> Message:
+            nonlocal left
+            if left is None:
+                start = await read_start(receive)
+                again, left = _after(start, receive), iter(())
+                if owner != self._index:
+                    await self._pass_session_on(owner, scope, again, send)
+                    return {"type": "http.disconnect"}
+                if await self._pass_state_on(start, scope, again, send):
+                    return {"type": "http.disconnect"}
+                left = iter(start)
+            message = next(left, None)
+            return message if message is not None else await receive()
+
+        return read
+
+    async def _pass_session_on(self, owner: int, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await self._peers.pass_on(int(found[1]), scope, receive, send)
-        except ConnectionLost:
+            await self._peers.pass_on(owner, scope, receive, send)
+        except WorkerGone:
             # As for any session that is gone: the client opens a new one.
             await respond(send, 404, error_body(None, INVALID_REQUEST, "Session not found"))
+
+    async def _pass_state_on(self, start: list[Message], scope: Scope, receive: Receive, send: Send) -> bool:
+        """Passes a request on if a call waits for it at another worker; returns whether it did."""
+        found = _STATE.search(start[0].get("body", b"") if len(start) == 1 else _body_of(start))
+        if found is None or (owner := int(found[1])) == self._index or owner not in self._peers:
+            return False
+        try:
+            await self._peers.pass_on(owner, scope, receive, send)
+        except WorkerGone:
+            return False  # What waited there is gone with it: this worker says so.
+        return True
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers here: the mark is taken off the session of the request and put on that of the response."""
