@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -50,3 +55,24 @@ def test_an_unknown_story_is_exit_code_2(config: Path) -> None:
 def test_the_names_are_listed_without_a_configuration() -> None:
     assert invoke("--list").output.split() == list(story_names())
     assert len(story_names()) >= 15
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_drill_that_is_ended_leaves_no_file_and_no_process(config: Path, tmp_path: Path, how: signal.Signals) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    starting = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from assent.cli import main; main()"
+    )
+    command = [sys.executable, "-c", starting, "drill", "-c", str(config)]
+    process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(scratch)}, stdout=subprocess.DEVNULL)
+    limit = time.monotonic() + 60
+    while not any(scratch.iterdir()) and time.monotonic() < limit:
+        time.sleep(0.02)
+    process.send_signal(how)
+    assert process.wait(60) == 130
+    assert not any(scratch.iterdir())
+
+
+def test_one_story_is_counted_as_one(config: Path) -> None:
+    assert invoke("-c", config, "bulk-delete").output.endswith("1 story: 0 stopped, 1 asked, 0 let through.\n")

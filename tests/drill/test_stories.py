@@ -14,6 +14,7 @@ from assent.config.load import load_settings, parse_settings, resolve_paths
 from assent.config.model import Settings
 from assent.drill.run import DrillResult, load_story, run, story_names, summary
 from assent.drill.sandbox import sandbox_for
+from assent.errors import SettingsError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "drill.md").read_text("utf-8")
 BEARS_NO_FIX = {"rug-pull", "session-id-as-credential", "token-passthrough", "dns-rebinding", "name-collision"}
@@ -114,3 +115,22 @@ async def test_the_owner_is_answered_where_the_stranger_is_not(name: str, tmp_pa
     async with sandbox_for(load_story(name), settings_with(), tmp_path) as sandbox:
         assert (await sandbox.play()).ending == "stopped"
         assert len(sandbox.reached) == 1
+
+
+async def test_no_name_server_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    real = asyncio.get_running_loop().getaddrinfo
+
+    async def look_up(host: Any, *given: Any, **more: Any) -> Any:
+        asked.append(host)
+        return await real(host, *given, **more)
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", look_up)
+    found = await endings(settings_with(guards=[{"rule": "block_private_hosts"}]), "markdown-image", "metadata-address")
+    assert found == {"markdown-image": "let through", "metadata-address": "stopped"}
+    assert set(asked) <= {"127.0.0.1"}
+
+
+async def test_a_configuration_that_is_wrong_is_no_success() -> None:
+    with pytest.raises(SettingsError):
+        await run(settings_with(guards=[{"rule": "no_such_rule"}]), ["path-traversal"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 from pathlib import Path
 
 import click
@@ -34,7 +35,17 @@ def drill(ctx: click.Context, stories: tuple[str, ...], listing: bool, as_json: 
         return
     if unknown := [name for name in stories if name not in story_names()]:
         raise click.UsageError(f"There is no story {unknown[0]!r}. `assent drill --list` prints the names.", ctx)
-    results = asyncio.run(run(find_settings(config), stories or story_names()))
+    settings = find_settings(config)
+    # A CI job that takes too long is ended with SIGTERM: then the sandbox is cleaned up as after Ctrl-C.
+    before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        results = asyncio.run(run(settings, stories or story_names()))
+    except TimeoutError:
+        raise click.ClickException(
+            "A story had no end within 30 seconds. Run it alone, on a machine that is less busy."
+        ) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
     if as_json:
         click.echo(json.dumps([one.as_json() for one in results], indent=2, ensure_ascii=False))
     else:

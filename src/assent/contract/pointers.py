@@ -32,6 +32,11 @@ def tokens(pointer: str) -> tuple[str, ...]:
     return tuple(token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:])
 
 
+def escaped(token: str) -> str:
+    """A name as a reference token."""
+    return token.replace("~", "~0").replace("/", "~1")
+
+
 def resolve(document: Any, pointer: str) -> Any:
     """The value at a pointer, or MISSING. `*` matches every item of a list and takes the first."""
     here = document

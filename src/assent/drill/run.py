@@ -75,6 +75,8 @@ async def _play(story: Story, settings: Settings) -> Ended:
         async with asyncio.timeout(TIME_LIMIT), sandbox_for(story, settings, folder) as sandbox:
             return await sandbox.play()
     except SettingsError as error:
+        if settings.without_contract != "error":
+            raise
         return stopped(f"The gateway does not start with such a server: {error.faults[0]}")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -94,7 +96,7 @@ def as_text(results: Sequence[DrillResult], width: int = 100) -> Iterator[str]:
 def summary(results: Sequence[DrillResult]) -> str:
     counts = Counter(one.ended.ending for one in results)
     parts = ", ".join(f"{counts[ending]} {ending}" for ending in ENDINGS)
-    return f"{len(results)} stories: {parts}."
+    return f"{len(results)} {'story' if len(results) == 1 else 'stories'}: {parts}."
 
 
 def _indented(text: str, width: int) -> list[str]:

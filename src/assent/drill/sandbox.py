@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from ipaddress import ip_address
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ from assent.mcp.protocol import (
 AGENT = "assent_drillagent_the-key-of-the-deceived-agent"
 PERSON = "assent_drillperson_the-key-of-the-person"
 URL = "http://127.0.0.1:8420"
+_PUBLIC = "8.8.8.8"  # Nothing is sent to it: guards only look at what kind of address a name has.
 _UNANSWERED = "The gateway gave no answer."
 
 
@@ -158,6 +160,7 @@ async def sandbox_for(story: Story, settings: Settings, folder: Path) -> AsyncIt
     package.addHandler(logging.NullHandler())  # what the gateway logs belongs to the story
     async with serve(standins) as address:
         gateway = await open_gateway(sandbox_settings(story, settings, address, folder))
+        gateway.ports = gateway.ports._replace(resolve=resolve_in_sandbox)
         sandbox = Sandbox(story, settings, standins, gateway, folder)
         try:
             await gateway.start()
@@ -165,6 +168,14 @@ async def sandbox_for(story: Story, settings: Settings, folder: Path) -> AsyncIt
         finally:
             await sandbox.http.aclose()
             await gateway.stop(within=1)
+
+
+async def resolve_in_sandbox(host: str) -> tuple[str, ...]:
+    """The address of a host without asking a name server: every name but this machine's is a public one."""
+    try:
+        return (str(ip_address(host.strip("[]"))),)
+    except ValueError:
+        return ("127.0.0.1",) if host.rstrip(".").endswith("localhost") else (_PUBLIC,)
 
 
 def sandbox_settings(story: Story, settings: Settings, address: str, folder: Path) -> Settings:

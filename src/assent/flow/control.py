@@ -10,6 +10,7 @@ from assent.core.call import Call, ConversationRef
 from assent.core.guard_finding import GuardFinding
 from assent.core.principal import Principal
 from assent.core.tool import Tool
+from assent.flow.arguments import passed_values
 from assent.flow.conversation import Conversation, Origin, new_hash
 from assent.flow.judgement import Concern, Judgement, judge
 from assent.flow.labels import labels_of, result_labels, with_label
@@ -38,13 +39,10 @@ class FlowControl:
     def check(self, call: Call, now: float, *, observing: bool = False) -> list[GuardFinding]:
         """What a person should be asked about before this call runs."""
         seen = self._conversation(call.principal, call.conversation, now)
-        if call.tool.contract.flow is not None and call.tool.contract.flow.exempt:
-            return []
-        labels = labels_of(call.tool)
-        if self.by == "labels":
-            concerns = _by_labels(seen, call, is_sink=labels.public_sink)
-        else:
-            concerns = _judge(call, seen, is_sink=labels.public_sink).concerns
+        concerns = self._concerns(call, seen)
+        before = len(seen)
+        seen.pass_in(passed_values(call.arguments))
+        self._size += len(seen) - before
         if concerns:
             kinds = ", ".join(f"{one.role} from {one.source}" for one in concerns)
             seen.note(now, "decision", call.tool.name, f"{self._verb()}: {kinds}")
@@ -75,7 +73,9 @@ class FlowControl:
     def vouch(self, call: Call, now: float) -> None:
         """Remember that a person said yes to this call: the same values are not asked about again."""
         seen = self._conversation(call.principal, call.conversation, now)
-        for one in _judge(call, seen, is_sink=labels_of(call.tool).public_sink).concerns:
+        if self.mode != "ask":  # Nobody was told of the concerns.
+            return
+        for one in self._concerns(call, seen):
             seen.vouch(call.tool.name, one.role if one.role != "action" else "other", one.value)
 
     def conversations(self, tenant: str) -> list[Conversation]:
@@ -85,6 +85,14 @@ class FlowControl:
     def report(self, tenant: str) -> list[dict[str, Any]]:
         """The conversations of a tenant as the console and `/api` show them."""
         return [one.as_json() for one in self.conversations(tenant)]
+
+    def _concerns(self, call: Call, seen: Conversation) -> tuple[Concern, ...]:
+        if call.tool.contract.flow is not None and call.tool.contract.flow.exempt:
+            return ()
+        is_sink = labels_of(call.tool).public_sink
+        if self.by == "labels":
+            return _by_labels(seen, call, is_sink=is_sink)
+        return _judge(call, seen, is_sink=is_sink).concerns
 
     def _verb(self) -> str:
         return {"ask": "asked", "refuse": "refused"}.get(self.mode, "would ask")
@@ -107,7 +115,9 @@ class FlowControl:
         self._conversations.move_to_end(key)
         seen.used_at = now
         if given is not None and given.user_text:
+            before = len(seen)
             seen.hear(given.user_text)
+            self._size += len(seen) - before
         self._limit()
         return seen
 

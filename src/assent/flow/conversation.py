@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import secrets
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
@@ -72,6 +73,11 @@ class FlowEvent(NamedTuple):
     text: str
 
 
+@lru_cache(32)  # Each can have a hundred thousand names, so only the newest conversations keep them.
+def _hashed_names(user: UserWords, hashed: Hash) -> frozenset[int]:
+    return frozenset(map(hashed, user.record_names()))
+
+
 @dataclass(slots=True)
 class Conversation:
     """The memory of one conversation; bounded in every part."""
@@ -94,13 +100,14 @@ class Conversation:
     phrases: dict[int, Origin] = field(default_factory=dict)
     results: deque[int] = field(default_factory=lambda: deque(maxlen=32))
     """The newest results, so that the same one is read once."""
+    passed: set[int] = field(default_factory=set)
+    """What calls have passed in: it proves nothing when it comes back in a result."""
     vouched: set[int] = field(default_factory=set)
     """What people have said yes to: tool, argument and value."""
     events: deque[FlowEvent] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
-    _named: tuple[UserWords, frozenset[int]] | None = None
 
     def __len__(self) -> int:
-        return len(self.values) + len(self.disguised) + len(self.phrases)
+        return len(self.values) + len(self.disguised) + len(self.phrases) + len(self.passed) + len(self.user.words)
 
     def as_json(self) -> dict[str, Any]:
         """What can be shown of it: no value and no word of the user."""
@@ -116,6 +123,10 @@ class Conversation:
             "events": [event._asdict() for event in reversed(self.events)],
         }
 
+    def pass_in(self, values: Iterable[str]) -> None:
+        """Remember the values that a call passes to its tool, so that a result cannot make them trusted."""
+        self.passed.update(map(self.hash, islice(values, MOST_REMEMBERED - len(self.passed))))
+
     def hear(self, text: str) -> None:
         """Add words of the user."""
         self.user = self.user.add(text)
@@ -125,6 +136,8 @@ class Conversation:
 
         Without `trusts_text` its running text is untrusted whatever the labels say, because instructions need words.
         """
+        if len(self.passed) >= MOST_REMEMBERED:  # Any value of it could be one that was passed in.
+            origin = origin._replace(trusted=False)
         text_origin = origin if trusts_text else origin._replace(trusted=False)
         if not origin.trusted and self.untrusted is None:
             self.untrusted = origin
@@ -147,10 +160,13 @@ class Conversation:
             if isinstance(found, Skipped):
                 self.forgot = True
                 continue
+            key = self.hash(found.value.exact)
+            if key in self.passed and (found.is_field or text_origin.trusted):
+                continue
             if found.names is not named[0]:
                 named = (found.names, tuple(map(self.hash, found.names)))
             seen = Seen(origin if found.is_field else text_origin, found.is_field, named[1], found.about)
-            self._add(self.hash(found.value.exact), seen)
+            self._add(key, seen)
             if found.value.squeezed != found.value.exact:
                 self.disguised.setdefault(self.hash(found.value.squeezed), seen)
         trust = "trusted" if origin.trusted else "untrusted"
@@ -187,12 +203,7 @@ class Conversation:
 
     def is_named(self, seen: Seen) -> bool:
         """Whether the user's words name the record in which a value appeared."""
-        return not self._user_names().isdisjoint(seen.names)
-
-    def _user_names(self) -> frozenset[int]:
-        if self._named is None or self._named[0] is not self.user:
-            self._named = (self.user, frozenset(map(self.hash, self.user.names)))
-        return self._named[1]
+        return bool(seen.names) and not _hashed_names(self.user, self.hash).isdisjoint(seen.names)
 
     def vouch(self, tool: str, place: str, value: str) -> None:
         """Remember that a person said yes to this value in this argument of this tool."""

@@ -15,12 +15,13 @@ from typing import Literal, NamedTuple
 
 from assent.core.call import Call
 from assent.flow.actions import asks_for
+from assent.flow.arguments import MOST_LEAVES, value_of, values_of
 from assent.flow.conversation import Conversation, Origin, Seen
-from assent.flow.results import phrases_of
+from assent.flow.results import MOST_IN_RESULT, phrases_of
 from assent.flow.roles import Matter, Role, matters
-from assent.flow.text import MOST_TEXT, decoded, squeezed, words
+from assent.flow.text import MOST_TEXT, words
 from assent.flow.user_words import stem
-from assent.flow.values import EXTERNAL, Value, amount_of, host_of, values_in, whole_value
+from assent.flow.values import EXTERNAL, Value, amount_of, host_of
 from assent.flow.word_set import word_set
 
 Source = Literal["user", "vouched", "named", "trusted", "field", "untrusted", "unknown"]
@@ -50,8 +51,6 @@ _VERBS = frozenset(
 _SHORT_WORDS = word_set("a an the of at in on for to and or with by from my your our re fwd is are")
 
 
-MOST_MATTERS = 1_000
-"""How many values of a call are judged."""
 MOST_CONCERNS = 10
 """How many concerns a person is shown."""
 
@@ -93,16 +92,16 @@ class _Judging:
 
     def judge_read(self) -> None:
         """A read sends out what is in its links, and in free queries to open systems."""
-        for matter in islice(matters(self._call.tool, self._call.arguments), MOST_MATTERS):
+        for matter in islice(matters(self._call.tool, self._call.arguments), MOST_LEAVES):
             if matter.role == "url" or (isinstance(matter.value, str) and "://" in matter.value[:12]):
                 self._judge_link(matter)
             elif self._is_sink and isinstance(matter.value, str):
-                self._judge_secrets(matter, _values_of(matter.value))
+                self._judge_secrets(matter, values_of(matter.value))
 
     def judge_effect(self, destroys: bool) -> None:
-        found = list(islice(matters(self._call.tool, self._call.arguments), MOST_MATTERS + 1))
-        if len(found) > MOST_MATTERS:
-            sentence = f"It has more than {MOST_MATTERS} values, which is more than can be checked"
+        found = list(islice(matters(self._call.tool, self._call.arguments), MOST_LEAVES + 1))
+        if len(found) > MOST_LEAVES:
+            sentence = f"It has more than {MOST_LEAVES} values, which is more than can be checked"
             self.concerns.append(Concern("action", "", "unknown", sentence, self._call.fingerprint))
             return
         for matter in found:
@@ -112,20 +111,41 @@ class _Judging:
                 self._judge_amount(matter)
         led = {"user", "named", "vouched"} & set(self.sources.values())
         goes_out = self._is_sink or any(one.role in ("recipients", "url") for one in found)
+        if goes_out and self._is_too_long(found):
+            return
         for matter in found:
             if matter.role in ("title", "content") and isinstance(matter.value, str):
                 if matter.role == "title":
                     self._judge_title(matter, alone=not led)
                 if goes_out:
-                    values = _values_of(matter.value)
+                    values = values_of(matter.value)
                     self._judge_links_in(matter, values)
                     self._judge_secrets(matter, values)
         if not led and not self.concerns:
             self._judge_action(found)
 
+    def _is_too_long(self, found: list[Matter]) -> bool:
+        """Whether a text is longer than what is read of it: the rest could contain anything."""
+        lengths = [(len(one.value), one) for one in found if isinstance(one.value, str) and one.role != "other"]
+        longest, before = max(lengths, default=None, key=lambda pair: pair[0]), self._seen.untrusted
+        if (
+            longest is None
+            or before is None
+            or (longest[0] <= MOST_TEXT and sum(size for size, _ in lengths) <= MOST_IN_RESULT)
+        ):
+            return False
+        if not self._is_vouched(longest[1], self._call.fingerprint):
+            sentence = f"This text is too long to be checked, and {_told(before)} was read before"
+            self.concerns.append(
+                Concern(longest[1].role, longest[1].place, "unknown", sentence, self._call.fingerprint)
+            )
+        return True
+
     def _judge_target(self, matter: Matter, destroys: bool) -> None:
-        value = _value_of(matter.value)
+        value = value_of(matter.value)
         source, at = self._source(value, matter)
+        if source == "unknown" and value.kind == "text" and isinstance(matter.value, str):
+            value, source, at = self._worst_inside(matter, value)
         self.sources[matter.place] = source
         if source in ("user", "vouched", "named"):
             return
@@ -137,9 +157,17 @@ class _Judging:
             return  # Without the user's words only values of untrusted text are suspicious, and what may be forgotten.
         self._add(matter, source, at, value)
 
+    def _worst_inside(self, matter: Matter, whole: Value) -> tuple[Value, Source, Origin | None]:
+        """A value of untrusted text inside an argument, as in `Ann <ann@x.example>` or a list in one text."""
+        for value in values_of(str(matter.value)):
+            source, at = self._source(value, matter)
+            if source == "untrusted" and value.kind in EXTERNAL:
+                return value, source, at
+        return whole, "unknown", None
+
     def _judge_link(self, matter: Matter) -> None:
         """A link that is opened: also good is one that stands in a record that the user named."""
-        value = _value_of(matter.value)
+        value = value_of(matter.value)
         source, at = self._source(value, matter)
         self.sources[matter.place] = source
         if source in ("user", "vouched", "named", "trusted") or self._stands_in_named(value):
@@ -260,7 +288,19 @@ class _Judging:
         hidden = self._seen.disguise(value.squeezed) if len(value.squeezed) > 5 else None
         if hidden is not None and not hidden.origin.trusted:
             return "untrusted", hidden.origin
-        return "unknown", None
+        host = self._host_in_text(value) if value.kind == "link" else None
+        return ("unknown", None) if host is None else ("untrusted", host)
+
+    def _host_in_text(self, link: Value) -> Origin | None:
+        """The result in whose untrusted text alone the host of a link appeared: the rest of it may carry data out."""
+        host = host_of(link.exact)
+        while "." in host:
+            known = self._seen.sightings(host)
+            if known:
+                good = any(one.is_field or one.origin.trusted for one in known)
+                return None if good or self._user.give("link", host) else known[0].origin
+            host = host.partition(".")[2]
+        return None
 
     def _in_text(self, known: tuple[Seen, ...]) -> bool:
         return any(not one.is_field for one in known)
@@ -281,7 +321,9 @@ class _Judging:
         what = _WHAT.get(value.kind, "value") if matter.role != "title" else "title"
         if at is not None and source in ("untrusted", "field", "trusted"):
             where = "the text of " if source == "untrusted" else ""
-            sentence = f"This {what} appeared in {where}{_told(at)}, not in the request"
+            is_new = value.kind == "link" and not self._seen.sightings(value.exact)
+            subject = "The host of this link" if is_new else f"This {what}"
+            sentence = f"{subject} appeared in {where}{_told(at)}, not in the request"
         elif self._user:
             sentence = f"This {what} is neither in the request nor in a result that was read"
         else:
@@ -300,27 +342,6 @@ _WHAT = {
     "id": "id",
     "text": "name",
 }
-
-
-def _values_of(text: str) -> list[Value]:
-    """The values in a text and in what it hides."""
-    text = text[:MOST_TEXT]
-    return [value for one in (text, *decoded(text)) for value in values_in(one)]
-
-
-def _value_of(given: object) -> Value:
-    """The value that an argument is, as a whole."""
-    text = str(given)
-    if not isinstance(given, str):
-        number = amount_of(text)
-        return Value("number", number, number)
-    whole = whole_value(text)
-    if whole is not None:
-        return whole
-    bare = squeezed(text)
-    if bare.isdigit():
-        return Value("number", amount_of(text), bare)
-    return Value("text", bare, bare)
 
 
 def _is_about(origin: Origin, call: Call, matter: Matter) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import codecs
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -9,7 +11,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from assent.flow.text import MOST_TEXT, decoded, words
-from assent.flow.values import Value, amount_of, values_in, whole_value
+from assent.flow.values import EXTERNAL, Value, amount_of, values_in, whole_value
 from assent.flow.word_set import word_set
 
 PHRASE = 4
@@ -30,6 +32,7 @@ _SENSITIVE = re.compile(
 _NAMES = re.compile(
     r"[\"'“‘«]([^\"'”’»\n]{2,60})[\"'”’»]|(?<![\w@./-])((?:[A-Z][\w&'-]+)(?: (?:of |the |de |la )?[A-Z][\w&'-]+){0,4})"
 )
+_LONG_NUMBER = re.compile(r"\d{5}")
 _LIST = re.compile(r"[,;]\s*")
 MOST_PARTS = 5_000
 """How many parts of one result are read."""
@@ -65,31 +68,78 @@ def read_result(result: Mapping[str, Any]) -> Iterator[Sighting | Prose | Skippe
     structured = result.get("structuredContent")
     if structured is not None:
         yield from _walk(structured, (), "", budget)
+    written = words(_written(structured)) if structured is not None else []
     for block in result.get("content") or ():
+        if budget[0] < 0:
+            break
         if isinstance(block, Mapping):
-            yield from _read_block(block, budget, structured)
+            yield from _read_block(block, budget, written)
+    yield from _aside(result.get("_meta"), budget)
 
 
-def _read_block(block: Mapping[str, Any], budget: list[int], structured: Any) -> Iterator[Sighting | Prose | Skipped]:
+def _read_block(
+    block: Mapping[str, Any], budget: list[int], written: list[str]
+) -> Iterator[Sighting | Prose | Skipped]:
     resource = block.get("resource")
-    text = block.get("text") or (resource.get("text") if isinstance(resource, Mapping) else None)
-    if isinstance(text, str) and not (structured is not None and _repeats(text, structured)):
-        document = _as_json(text) if len(text) <= MOST_IN_RESULT else None
-        if document is not None:
+    parts = [block, resource] if isinstance(resource, Mapping) else [block]
+    for part in parts:
+        for text in (part.get("text"), _text_of_blob(part.get("blob"))):
+            if isinstance(text, str) and text:
+                yield from _read_text(text, budget, written)
+        for key in ("uri", "name", "title"):
+            if isinstance(part.get(key), str):
+                yield from _scalar(part[key], (), key) if _afford(part[key], budget) else (Skipped(),)
+        yield from _aside({key: item for key, item in part.items() if key not in _READ_ALREADY}, budget)
+
+
+_READ_ALREADY = frozenset({"type", "text", "blob", "data", "mimeType", "uri", "name", "title", "resource"})
+
+
+def _read_text(text: str, budget: list[int], written: list[str]) -> Iterator[Sighting | Prose | Skipped]:
+    if len(text) <= MOST_IN_RESULT:
+        if written and set(words(text)) <= set(written):  # It repeats the structured content: only new values count.
+            whole = "".join(written)
+            yield from (Sighting(one, False, ()) for one in values_in(text[:MOST_TEXT]) if one.squeezed not in whole)
+            return
+        if (document := _as_json(text)) is not None:
             yield from _walk(document, (), "", budget)
-        elif not _afford(text, budget):
-            yield Skipped()
-        else:
-            yield from _prose(text, ())
-    for uri in (block.get("uri"), resource.get("uri") if isinstance(resource, Mapping) else None):
-        if isinstance(uri, str):
-            yield from _scalar(uri, (), "uri")
+            return
+    yield from _prose(text, ()) if _afford(text, budget) else (Skipped(),)
 
 
-def _repeats(text: str, structured: Any) -> bool:
-    """Whether a text has no word that the structured content beside it lacks."""
-    written = orjson.dumps(structured).replace(b"\\n", b" ").replace(b"\\t", b" ").decode()
-    return set(words(text)) <= set(words(written))
+def _aside(node: Any, budget: list[int]) -> Iterator[Sighting | Prose | Skipped]:
+    """What stands beside the content, such as descriptions and `_meta`: a client may show it to its model."""
+    if isinstance(node, Mapping | list):
+        for item in node.values() if isinstance(node, Mapping) else node:
+            if not _afford(item, budget):
+                yield Skipped()
+                return
+            yield from _aside(item, budget)
+    elif isinstance(node, str):
+        yield from _values_of_prose(node[:MOST_TEXT], ())
+        if len(parts := words(node[:MOST_TEXT])) >= PHRASE:
+            yield Prose(parts)
+
+
+def _text_of_blob(blob: Any) -> str | None:
+    """The text that an embedded file is; None for other files."""
+    if not isinstance(blob, str):
+        return None
+    head = blob[: MOST_TEXT // 3 * 4]
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(base64.b64decode(head))
+    except ValueError:
+        return None
+
+
+def _written(structured: Any) -> str:
+    """Structured content as text, without the escapes that would become words."""
+    return (
+        orjson.dumps(structured)
+        .replace(b"\\n", b" ")
+        .replace(b"\\t", b" ")[: MOST_IN_RESULT * 2]
+        .decode(errors="ignore")
+    )
 
 
 def _as_json(text: str) -> Any:
@@ -109,15 +159,21 @@ def _walk(node: Any, names: tuple[str, ...], key: str, budget: list[int]) -> Ite
     if isinstance(node, Mapping):
         own = (*_names_of(node), *names)[:8]
         for name, item in node.items():
-            if not _is_key(
-                name
-            ):  # A table by name, such as {"City Hub": ...}: the name is a value and names its entry.
-                yield from _scalar(name, own, "name")
+            if budget[0] < 0:
+                return
+            if _is_key(name):
+                yield from _walk(item, own, name, budget)
+            elif _afford(
+                name, budget
+            ):  # A table by name, such as {"City Hub": ...}: it is a value and names its entry.
+                yield from _scalar(name.replace("_", " "), own, "name")
                 yield from _walk(item, (*_name(name), *own)[:8], name, budget)
             else:
-                yield from _walk(item, own, name, budget)
+                yield Skipped()
     elif isinstance(node, list | tuple):
         for item in node:
+            if budget[0] < 0:
+                return
             yield from _walk(item, names, key, budget)
     elif node is not None and not isinstance(node, bool):
         yield from _scalar(node, names, key)
@@ -131,7 +187,7 @@ def _afford(node: Any, budget: list[int]) -> bool:
 
 
 def _is_key(name: str) -> bool:
-    return name.islower() and name.isascii() and name.isidentifier()
+    return name.islower() and name.isascii() and name.isidentifier() and _LONG_NUMBER.search(name) is None
 
 
 def _names_of(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -160,14 +216,24 @@ def _scalar(node: Any, names: tuple[str, ...], key: str) -> Iterator[Sighting | 
         number = amount_of(str(node))
         yield Sighting(Value("number", number, number), True, names)
         return
-    about = key.lower().replace("_", " ") if _SENSITIVE.search(key.lower()) else ""
+    about = _about(key)
     for item in _LIST.split(node) if len(node) < 2000 and "@" in node else (node,):
         if (value := _field(item)) is not None:
             yield Sighting(value, True, names, about)
             if (value.kind == "text" and any(mark in item for mark in "@/.")) or about:
                 yield from (Sighting(one, False, names, about) for one in values_in(item))
+            elif value.kind == "text":
+                yield from (Sighting(one, False, names) for one in values_in(item) if one.kind in EXTERNAL)
         else:
             yield from _prose(item, names)
+
+
+def _about(key: str) -> str:
+    """What a sensitive field is about. A person reads it, so a name that is a sentence or a number is left out."""
+    if (found := _SENSITIVE.search(key.lower())) is None:
+        return ""
+    plain = len(key) <= 40 and key.isascii() and key.isidentifier() and _LONG_NUMBER.search(key) is None
+    return (key if plain else found[0]).lower().replace("_", " ")
 
 
 def _field(text: str) -> Value | None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
-from assent.contract.pointers import tokens
+from assent.contract.pointers import escaped, tokens
 from assent.core.tool import Tool
 from assent.flow.word_set import word_set
 
@@ -37,6 +37,8 @@ _OTHER = word_set(
     "role level"
 )
 
+_AFTER_OTHER = word_set("zone range by of after before at in per token cursor key pattern")
+
 
 class Matter(NamedTuple):
     """One value of an argument that matters."""
@@ -63,7 +65,7 @@ def role_of(name: str) -> Role:
         return "amount"
     if last in _TITLE:
         return "title"
-    if every & _OTHER and last not in ("name", "path", "file"):
+    if last in _OTHER or (every & _OTHER and last in _AFTER_OTHER):
         return "other"
     return "content" if last in _CONTENT else "target"
 
@@ -72,7 +74,7 @@ def matters(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[Matter]:
     """Every value of a call that matters, with its role and its place."""
     declared = _declared_roles(tool)
     for name, value in arguments.items():
-        for leaf in _leaves(_cached_role(tool, name), f"/{name}", name, value):
+        for leaf in _leaves(_cached_role(tool, name), f"/{escaped(name)}", name, value):
             role = leaf.role if not declared else _declared_role(declared, leaf.place) or leaf.role
             if role != "other":
                 yield leaf if role == leaf.role else leaf._replace(role=role)
@@ -92,7 +94,7 @@ def _declared_roles(tool: Tool) -> list[tuple[tuple[str, ...], Role]]:
 
 
 def _declared_role(declared: list[tuple[tuple[str, ...], Role]], place: str) -> Role | None:
-    parts = place.split("/")[1:]
+    parts = tokens(place)
     for pattern, role in declared:
         if len(pattern) <= len(parts) and all(one in ("*", part) for one, part in zip(pattern, parts, strict=False)):
             return role
@@ -125,7 +127,10 @@ def _leaves(role: Role, place: str, name: str, value: Any) -> Iterator[Matter]:
     if isinstance(value, Mapping):
         for key, item in value.items():
             inner = role_of(key)
-            yield from _leaves(inner if inner != "target" else role, f"{place}/{key}", key, item)
+            below = f"{place}/{escaped(key)}"
+            if not key.isidentifier():  # A name that the caller chose can carry a value too.
+                yield Matter("content", below, key, key)
+            yield from _leaves(inner if inner != "target" else role, below, key, item)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
             yield from _leaves(role, f"{place}/{index}", name, item)

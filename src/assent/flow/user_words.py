@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import accumulate
 
 from assent.flow.text import words
 from assent.flow.values import amount_of, values_in
@@ -12,6 +13,15 @@ MOST_USER_TEXT = 16_384
 """How many characters of a user's words are kept per conversation; the newest count."""
 LONGEST_NAME = 8
 _ID_WORDS = word_set("id ids number no nr file event item order ticket issue task invoice row case pr request")
+_COMMON = word_set(
+    "a an the this that these those it its of at in on for to from with by and or but if then so as is are be was were "
+    "do does did can could would should will shall may must have has had i me my we us our you your he she they them "
+    "his her their please kindly thanks thank hi hello hey dear also just now today tomorrow new last next first all "
+    "any every some each one three what which who when where how why there here not no yes about into out up down "
+    "get give find look check see read show tell list search open need want like make let help know sure send write "
+    "reply answer forward pay transfer create add update change delete remove book bill mail mails email emails "
+    "over two message messages file files document documents account amount money number name address date time"
+)
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ied", "ed", "es", "s", "e", "y")
 
 
@@ -33,11 +43,8 @@ class UserWords:
         self._known = frozenset(self.words)
         self._stems = frozenset(map(stem, self._known))
         self._values = frozenset((value.kind, value.exact) for value in values_in(self.text))
-        self.names = frozenset(
-            "".join(self.words[start : start + size])
-            for size in range(1, LONGEST_NAME + 1)
-            for start in range(len(self.words) - size + 1)
-        )
+        self._joined = "".join(self.words)
+        self._bounds = frozenset(accumulate(map(len, self.words), initial=0))
 
     def __bool__(self) -> bool:
         return bool(self.words)
@@ -55,7 +62,19 @@ class UserWords:
 
     def name(self, squeezed: str) -> bool:
         """Whether the user wrote this name, as consecutive words."""
-        return squeezed in self.names
+        at = self._joined.find(squeezed) if squeezed else -1
+        while at >= 0 and not (at in self._bounds and at + len(squeezed) in self._bounds):
+            at = self._joined.find(squeezed, at + 1)
+        return at >= 0
+
+    def record_names(self) -> Iterator[str]:
+        """What can name a record: consecutive words that are not all common ones. `Please` is the title of nothing."""
+        for start in range(len(self.words)):
+            telling = False
+            for size, word in enumerate(self.words[start : start + LONGEST_NAME], 1):
+                telling = telling or word not in _COMMON
+                if telling:
+                    yield "".join(self.words[start : start + size])
 
     def contain(self, word: str) -> bool:
         return word in self._known

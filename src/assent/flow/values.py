@@ -129,6 +129,8 @@ def amount_of(text: str) -> str:
     if "," in plain:
         head, _, tail = plain.rpartition(",")
         plain = plain.replace(",", "") if len(tail) == 3 or "." in plain else f"{head.replace(',', '')}.{tail}"
+    if plain.isdecimal() and plain.isascii():
+        return plain.lstrip("0") or "0"  # A long account number keeps all its digits.
     try:
         return f"{float(plain):.10g}"
     except ValueError:
