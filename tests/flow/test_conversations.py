@@ -73,6 +73,19 @@ def test_the_number_of_conversations_and_all_values_together_are_bounded(monkeyp
     assert len(flow.conversations("local")) < 10
 
 
+@pytest.mark.parametrize(("bound", "most"), [("MOST_CONVERSATIONS", 10), ("MOST_IN_ALL", 300)])
+def test_a_caller_with_many_conversations_does_not_push_out_those_of_others(
+    bound: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, bound, most)
+    flow = FlowControl("ask")
+    Talk("Summarise my mails", flow, "work", by=ANN).read("search_mails", MAILS)
+    for number in range(40):
+        Talk("Hello", flow, f"talk {number}", by=BOB).read("search_mails", MAILS)
+    talk = Talk("Summarise my mails", flow, "work", by=ANN)
+    assert talk.asks("send_mail", to="mark.black-2134@gmail.com", body="x") == ["flow.recipients.untrusted"]
+
+
 def test_no_value_and_no_word_of_the_user_is_in_the_report() -> None:
     talk = Talk("My secret plan is to visit Zanzibar")
     talk.read("search_mails", MAILS)

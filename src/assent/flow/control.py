@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
+from collections.abc import Callable
 from typing import Any, Literal
 
 from assent.contract.tiers import Tier
@@ -122,11 +123,21 @@ class FlowControl:
         return seen
 
     def _limit(self) -> None:
-        """Forget the conversations that were used longest ago."""
-        while len(self._conversations) > MOST_CONVERSATIONS or (
-            self._size > MOST_IN_ALL and len(self._conversations) > 1
-        ):
-            self._size -= len(self._conversations.popitem(last=False)[1])
+        """Forget conversations until the rest fits: the oldest of the caller that holds most."""
+        while len(self._conversations) > MOST_CONVERSATIONS:
+            self._forget(lambda _: 1)
+        while self._size > MOST_IN_ALL and len(self._conversations) > 1:
+            self._forget(len)
+
+    def _forget(self, share: Callable[[Conversation], int]) -> None:
+        """Forget the oldest conversation of the caller with the largest share, but not the one in use."""
+        *others, _ = self._conversations
+        held: Counter[tuple[str, str]] = Counter()
+        for key in others:
+            held[key[:2]] += share(self._conversations[key])
+        largest = max(held, key=held.__getitem__)
+        oldest = next(key for key in others if key[:2] == largest)
+        self._size -= len(self._conversations.pop(oldest))
 
 
 def _judge(call: Call, seen: Conversation, *, is_sink: bool) -> Judgement:
