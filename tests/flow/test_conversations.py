@@ -86,6 +86,16 @@ def test_a_caller_with_many_conversations_does_not_push_out_those_of_others(
     assert talk.asks("send_mail", to="mark.black-2134@gmail.com", body="x") == ["flow.recipients.untrusted"]
 
 
+def test_a_conversation_is_harmless_until_something_was_read_that_could_matter() -> None:
+    talk = Talk()
+    talk.asks("send_mail", to="ann@example.com", body="x")
+    [kept] = talk.flow.conversations("local")
+    assert kept.is_harmless
+    talk.read("search_mails", MAILS)
+    assert not kept.is_harmless
+    assert talk.asks("send_mail", to="mark.black-2134@gmail.com", body="x") == ["flow.recipients.untrusted"]
+
+
 def test_no_value_and_no_word_of_the_user_is_in_the_report() -> None:
     talk = Talk("My secret plan is to visit Zanzibar")
     talk.read("search_mails", MAILS)

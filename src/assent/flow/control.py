@@ -42,7 +42,7 @@ class FlowControl:
         seen = self._conversation(call.principal, call.conversation, now)
         concerns = self._concerns(call, seen)
         before = len(seen)
-        seen.pass_in(passed_values(call.arguments))
+        seen.pass_in(call.fingerprint, passed_values(call.arguments))
         self._size += len(seen) - before
         if concerns:
             kinds = ", ".join(f"{one.role} from {one.source}" for one in concerns)
@@ -93,6 +93,8 @@ class FlowControl:
         is_sink = labels_of(call.tool).public_sink
         if self.by == "labels":
             return _by_labels(seen, call, is_sink=is_sink)
+        if seen.is_harmless:
+            return ()
         return _judge(call, seen, is_sink=is_sink).concerns
 
     def _verb(self) -> str:

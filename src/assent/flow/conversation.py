@@ -94,12 +94,16 @@ class Conversation:
     """The first result with private data."""
     forgot: bool = False
     """Whether something was too much to remember."""
+    suspicious: bool = False
+    """Whether a value or phrase of untrusted text is remembered."""
     values: dict[int, tuple[Seen, ...]] = field(default_factory=dict)
     disguised: dict[int, Seen] = field(default_factory=dict)
     """Values by the form in which they are recognised in disguise."""
     phrases: dict[int, Origin] = field(default_factory=dict)
     results: deque[int] = field(default_factory=lambda: deque(maxlen=32))
     """The newest results, so that the same one is read once."""
+    calls: deque[str] = field(default_factory=lambda: deque(maxlen=32))
+    """The fingerprints of the newest calls, so that the arguments of a repeated one are read once."""
     passed: set[int] = field(default_factory=set)
     """What calls have passed in: it proves nothing when it comes back in a result."""
     vouched: set[int] = field(default_factory=set)
@@ -123,8 +127,21 @@ class Conversation:
             "events": [event._asdict() for event in reversed(self.events)],
         }
 
-    def pass_in(self, values: Iterable[str]) -> None:
-        """Remember the values that a call passes to its tool, so that a result cannot make them trusted."""
+    @property
+    def is_harmless(self) -> bool:
+        """Whether nothing that was read could make a call suspicious: it takes the user's words, untrusted text or
+        private data.
+        """
+        return not (self.user or self.suspicious or self.forgot or self.untrusted or self.private)
+
+    def pass_in(self, call: str, values: Iterable[str]) -> None:
+        """Remember the values that a call passes to its tool, so that a result cannot make them trusted.
+
+        `call` is the fingerprint of its arguments.
+        """
+        if call in self.calls:
+            return
+        self.calls.append(call)
         self.passed.update(map(self.hash, islice(values, MOST_REMEMBERED - len(self.passed))))
 
     def hear(self, text: str) -> None:
@@ -166,6 +183,7 @@ class Conversation:
             if found.names is not named[0]:
                 named = (found.names, tuple(map(self.hash, found.names)))
             seen = Seen(origin if found.is_field else text_origin, found.is_field, named[1], found.about)
+            self.suspicious = self.suspicious or not seen.origin.trusted
             self._add(key, seen)
             if found.value.squeezed != found.value.exact:
                 self.disguised.setdefault(self.hash(found.value.squeezed), seen)
@@ -176,6 +194,7 @@ class Conversation:
     def _add_phrases(self, parts: list[str], origin: Origin) -> None:
         room = MOST_REMEMBERED - len(self.phrases)
         self.forgot = self.forgot or len(parts) > room
+        self.suspicious = True
         for phrase in islice(phrases_of(parts), max(room, 0)):
             self.phrases.setdefault(hash(phrase), origin)
 
