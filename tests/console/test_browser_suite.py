@@ -184,6 +184,23 @@ async def test_calls_of_one_tool_are_compared_and_denied_together(tmp_path: Path
             await page.get_by_text("2 calls denied.").wait_for()
 
 
+async def test_what_is_selected_while_the_list_is_fetched_stays_selected(tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path, auth=AUTH) as (url, app, _):
+        await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": "o-1"}))
+        async with browser_of(url, app.store) as page:
+            boxes = page.locator(".inbox input[type=checkbox]")
+
+            async def select_first(route: Any) -> None:
+                if route.request.resource_type in ("fetch", "xhr"):
+                    await boxes.first.check()
+                await route.continue_()
+
+            await page.route("**/console/approvals", select_first)
+            await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": "o-2"}))
+            await boxes.nth(1).wait_for()
+            await page.locator(".inbox input:checked").wait_for(timeout=10_000)
+
+
 async def test_a_changed_definition_is_reviewed_accepted_and_served(tmp_path: Path) -> None:
     async with pinned_shop(tmp_path) as (url, app, _, lock), browser_of(url, app.store) as page:
         assert "Unknown tool" in (await post(url, LIST)).text

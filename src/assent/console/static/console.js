@@ -22,7 +22,10 @@
   const place = (field) => field.name + (field.type === "checkbox" || field.type === "radio" ? "=" + field.value : "");
   async function renew(part) {
     if (part.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), textarea, select")) return;
-    const kept = new Map([...fields(part)].map((field) => [place(field), { checked: field.checked, value: field.value }]));
+    const kept = new Map();
+    const keep = (field) => kept.set(place(field), { checked: field.checked, value: field.value });
+    fields(part).forEach(keep);
+    part.addEventListener("input", (event) => keep(event.target)); // also what changes while the new part is fetched
     const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
     await htmx.ajax("GET", part.dataset.livePart || location.href, { target: "#" + part.id, select: "#" + part.id, swap: "outerHTML" });
     const fresh = document.getElementById(part.id);
