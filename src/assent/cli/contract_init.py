@@ -138,7 +138,7 @@ def draft(
     inference, claims = classify(definition), read_claims(definition)
     policy = policy or _policy_of("", "spec")
     tier, risk, overwrites, open_world = judge_definition(
-        str(definition.get("name")), definition, policy, blanket=blanket
+        str(definition.get("name")), definition, policy, inference, blanket=blanket
     )
     fields: dict[str, Any] = {"side_effect": tier.value}
     if overwrites:

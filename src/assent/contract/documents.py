@@ -38,15 +38,29 @@ _TOO_LARGE = "it has too many values to be checked against its schema; send fewe
 
 
 class SchemaValidator:
-    """A compiled JSON Schema whose checks are bounded in time and memory for any schema and value."""
+    """A JSON Schema whose checks are bounded in time and memory for any schema and value.
+
+    It is compiled when it is made, so that faults are found, and again at its first use: most tools of a large
+    catalogue are never called, and a compiled schema takes about as much memory as the rest of a tool.
+    """
 
     def __init__(self, schema: Any) -> None:
         self._cost: SchemaCost = cost_of(schema)
         short = SHORT * (self._cost.checks[-1] + self._cost.per_name_character)
         self._short_levels = self._cost.deepest if short <= MOST_CHECKS_IN_ALL else 0
         """How many levels a short value may have so that it need not be measured."""
-        self._budget = PatternTimeBudget()
-        self._validator = _compile(schema, pattern_keyword(self._budget))
+        self._schema, self._budget = schema, PatternTimeBudget()
+        self._compiled: Any = None
+        self._compile()
+
+    def _compile(self) -> Any:
+        return _compile(self._schema, pattern_keyword(self._budget))
+
+    @property
+    def _validator(self) -> Any:
+        if self._compiled is None:
+            self._compiled = self._compile()
+        return self._compiled
 
     def is_valid(self, value: Any) -> bool:
         """Whether a value matches; one that is too large to be checked does not."""
@@ -69,7 +83,7 @@ class SchemaValidator:
     def fits(self, value: Any) -> bool:
         """Whether a measured value matches."""
         self._budget.left = MOST_SECONDS
-        fits: bool = self._validator.is_valid(value)
+        fits: bool = (self._compiled or self._validator).is_valid(value)
         return fits
 
     def first_errors(self, value: Any, checks: int, most: int) -> list[Any]:

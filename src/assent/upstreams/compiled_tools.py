@@ -124,7 +124,8 @@ def _infer_contract(
 ) -> Contract | None:
     if policy.without_contract != "infer":
         return None
-    inference, judged = classify(definition), judge_definition(name, definition, policy, blanket=blanket)
+    inference = classify(definition)
+    judged = judge_definition(name, definition, policy, inference, blanket=blanket)
     fields: dict[str, Any] = {
         "side_effect": judged.tier,
         "risk": judged.risk,
@@ -147,11 +148,13 @@ class Judged(NamedTuple):
     open_world: bool
 
 
-def judge_definition(name: str, definition: Mapping[str, Any], policy: UpstreamPolicy, *, blanket: bool) -> Judged:
-    """Judge a tool by its definition. The gateway and `contract init` use this, so that both decide alike."""
+def judge_definition(
+    name: str, definition: Mapping[str, Any], policy: UpstreamPolicy, inference: Inference, *, blanket: bool
+) -> Judged:
+    """Judge a tool by its definition and what was inferred from it. The gateway and `contract init` use this, so that both decide alike."""
     from assent.infer.page_views import is_view
 
-    inference, claims, trusted = classify(definition), read_claims(definition), policy.trust == "annotations"
+    claims, trusted = read_claims(definition), policy.trust == "annotations"
     if blanket and claims.destructive and inference.confidence >= CONFIDENT and is_view(definition):
         claims = replace(claims, destructive=None)
     tier, risk = judge(inference, claims, trusted=trusted)
