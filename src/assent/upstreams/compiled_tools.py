@@ -151,7 +151,10 @@ class Judged(NamedTuple):
 def judge_definition(
     name: str, definition: Mapping[str, Any], policy: UpstreamPolicy, inference: Inference, *, blanket: bool
 ) -> Judged:
-    """Judge a tool by its definition and what was inferred from it. The gateway and `contract init` use this, so that both decide alike."""
+    """Judge a tool by its definition and what was inferred from it.
+
+    The gateway and `contract init` use this, so that both decide alike.
+    """
     from assent.infer.page_views import is_view
 
     claims, trusted = read_claims(definition), policy.trust == "annotations"

@@ -15,6 +15,8 @@ from assent.stores.migrate import pending
 
 BUSY = 5.0
 """Seconds to wait for other processes that write to the same file."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.005
+"""Seconds between two looks whether the other process has finished."""
 OLDEST = (3, 33, 0)
 """The first SQLite with UPDATE FROM."""
 APPLICATION = int.from_bytes(b"asnt", "big")
@@ -70,6 +72,23 @@ def open_reader(path: Path) -> sqlite3.Connection:
         return _connect(path, "ro", BUSY)
     except sqlite3.Error as error:
         raise failure(path, error) from error
+
+
+def wait_to_begin(connection: sqlite3.Connection, patience: float) -> None:
+    """Begin a transaction that writes; wait so many seconds while another process has one.
+
+    SQLite itself looks again after pauses that grow to a tenth of a second. A commit takes less than a millisecond.
+    """
+    deadline, pause = time.monotonic() + patience, _FIRST_PAUSE
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                raise
+        time.sleep(pause)
+        pause = min(pause * 1.1, _LONGEST_PAUSE)
 
 
 def watch(path: Path) -> Callable[[], None]:

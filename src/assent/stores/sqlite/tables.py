@@ -144,20 +144,28 @@ class Tables:
         finally:
             self._connection.execute("PRAGMA secure_delete = OFF").fetchall()
 
-    def truncate_wal(self, *, wait: bool) -> bool:
+    def take_patience(self) -> float:
+        """How many seconds the connection waits for another process. From now on it does not wait by itself."""
+        [[milliseconds]] = self._connection.execute("PRAGMA busy_timeout").fetchall()
+        self._wait(0.0)
+        return float(milliseconds) / 1000
+
+    def truncate_wal(self, patience: float) -> bool:
         """Merge the write-ahead log into the file, so that erased values are gone from it; returns whether it
         worked.
 
-        It fails while another connection reads; with `wait`, it waits a while for that.
+        It fails while another connection reads, after waiting for so many seconds.
         """
-        [[timeout]] = self._connection.execute("PRAGMA busy_timeout").fetchall()
         try:
-            self._connection.execute(f"PRAGMA busy_timeout = {timeout if wait else 0}").fetchall()
+            self._wait(patience)
             return not self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
         except sqlite3.Error:
             return False
         finally:
-            self._connection.execute(f"PRAGMA busy_timeout = {timeout}").fetchall()
+            self._wait(0.0)
+
+    def _wait(self, seconds: float) -> None:
+        self._connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}").fetchall()
 
     def append(self, rows: Sequence[Sealed]) -> None:
         """Append entries. SQLite numbers them, but would start at 1, so the first entry gets its index explicitly."""

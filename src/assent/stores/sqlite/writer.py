@@ -32,6 +32,7 @@ from assent.stores.batching import (
 from assent.stores.operations import Order, StoreOperation, Sweep
 from assent.stores.record_rules import Records
 from assent.stores.sqlite.commit_batcher import CommitBatcher
+from assent.stores.sqlite.database_file import wait_to_begin
 from assent.stores.sqlite.tables import Tables
 
 T = TypeVar("T")
@@ -57,6 +58,8 @@ class SqliteWriter:
     ) -> None:
         self._connection, self._tables, self._failure = connection, Tables(connection), failure
         self._check_file = check_file
+        self._patience = self._tables.take_patience()
+        """Seconds to wait for the turn of another process."""
         self._items: deque[Item] = deque()
         self._unwritten: list[Sealed] = []
         self._broken: StoreError | None = None
@@ -166,7 +169,7 @@ class SqliteWriter:
 
     def _transact(self, batch: Sequence[Item], orders: Sequence[PendingWrite]) -> None:
         self._check_file()
-        self._connection.execute("BEGIN IMMEDIATE")
+        wait_to_begin(self._connection, self._patience)
         try:
             records = self._apply_and_write(batch, operations_in(orders))
             for item, sweep in sweeps_in(orders):
@@ -185,7 +188,7 @@ class SqliteWriter:
         records = self._apply(batch, self._tables.load(operations, trusting=True))
         if not self._tables.try_to_keep(operations, records):
             self._connection.execute("ROLLBACK")
-            self._connection.execute("BEGIN IMMEDIATE")
+            wait_to_begin(self._connection, self._patience)
             records = self._apply(batch, self._tables.load(operations))
             self._tables.keep(records)
         return records
@@ -200,7 +203,7 @@ class SqliteWriter:
         again later.
         """
         if erased or self._erased_in_wal:
-            self._erased_in_wal = not self._tables.truncate_wal(wait=erased)
+            self._erased_in_wal = not self._tables.truncate_wal(self._patience if erased else 0.0)
 
     def _report(self, orders: Sequence[PendingWrite]) -> None:
         """Resolve the futures of the callers, each in its own event loop."""
