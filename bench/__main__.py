@@ -8,6 +8,7 @@ import sys
 
 BENCHES = (
     ["bench.table", "--write", "docs"],
+    ["bench.latency"],
     ["bench.decide"],
     ["bench.start"],
     ["bench.policy"],
@@ -16,6 +17,7 @@ BENCHES = (
     ["bench.client"],
     ["bench.stores"],
     ["bench.replicas"],
+    ["bench.workers"],
     ["bench.catalogue"],
     ["bench.growth", "--claims", "100000"],
     ["bench.lint"],
