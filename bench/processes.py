@@ -41,10 +41,10 @@ class Served:
 
 @contextmanager
 def process(*command: str, core: int | None = None, said: int = 1, **more: Any) -> Iterator[subprocess.Popen[str]]:
-    """A process, on a core of its own where one is named, whose output `said` is read here."""
-    pipes = {("stdout", "stderr")[said - 1]: subprocess.PIPE}
+    """A process, on a core of its own where one is named, whose output `said` is read here unless `more` says where."""
+    streams = {("stdout", "stderr")[said - 1]: subprocess.PIPE} | more
     pin = None if core is None else lambda: os.sched_setaffinity(0, {core})
-    started = subprocess.Popen(command, text=True, preexec_fn=pin, **pipes, **more)
+    started = subprocess.Popen(command, text=True, preexec_fn=pin, **streams)
     try:
         yield started
     finally:
