@@ -68,6 +68,7 @@ def serve(
     store: str = "sqlite:///assent.db",
     echo: str = "compute",
     guards: Sequence[Mapping[str, Any]] = GUARDS,
+    tools: Sequence[Mapping[str, Any]] = TOOLS,
     options: Sequence[str] = (),
     policy: str = "",
     **settings: Any,
@@ -76,7 +77,7 @@ def serve(
     with tempfile.TemporaryDirectory(prefix="assent-bench-") as name:
         folder = Path(name)
         contracts = {"echo": {"side_effect": echo, "permissions": ["orders:write"]}}
-        contracts |= {str(tool["name"]): {"side_effect": "read"} for tool in TOOLS}
+        contracts |= {str(tool["name"]): {"side_effect": "read"} for tool in tools}
         (folder / "contracts.yaml").write_text(yaml.safe_dump({"upstream": "echo", "tools": contracts}))
         if policy:
             (folder / "policy.cedar").write_text(policy)

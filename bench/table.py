@@ -1,6 +1,6 @@
 """One table and one chart: what a call costs through Assent, beside an echo, nginx, servers and other gateways.
 
-    python -m bench.table [--rounds 3] [--calls 3000] [--minutes 9] [--only PART | --write docs]
+    python -m bench.table [--rounds 3] [--calls 3000] [--minutes 9] [--only PART ... | --write docs]
 
 Every server runs from the start to the end of the run, on one core; the load and what is behind the gateways share the
 other. In each round every server takes its turn, and its cost is held against the echo's in the same round, since
@@ -16,7 +16,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -98,7 +98,7 @@ def rows(echo: int, sdk: int, database: str) -> list[Row]:
         Row("… and three guards", lambda: ours(url, **guarded), kind="ours"),
         Row("… and two Cedar policies", lambda: ours(url, **guarded, policy=POLICY), kind="ours"),
         Row("Assent, write, three guards, PostgreSQL", lambda: ours(url, **guarded, store=database), kind="ours"),
-        Row("Assent, write, three guards, SDK server", lambda: ours(behind, **guarded), kind="ours"),
+        Row("Assent, three guards, SDK server behind it", lambda: ours(behind, **guarded, tools=()), kind="ours"),
         *others(sdk),
     ]
 
@@ -121,11 +121,16 @@ def others(sdk: int) -> list[Row]:
             version=lambda: metadata.version("fastmcp"),
         ),
         Row(
+            "FastMCP proxy, one session",
+            lambda: server("fastmcp-session", f"http://127.0.0.1:{sdk}/mcp", core=0),
+            share=rare,
+            version=lambda: metadata.version("fastmcp"),
+        ),
+        Row(
             "MCP Hangar",
             lambda: neighbours.hangar(sdk, core=0),
             neighbours.hangar_call,
-            b"two",
-            rare,
+            share=rare,
             version=lambda: neighbours.version_of("mcp-hangar"),
         ),
         Row("ContextForge", forge.start, forge.requests, share=rare, version=forge.version),
@@ -133,7 +138,7 @@ def others(sdk: int) -> list[Row]:
     ]
 
 
-async def run(rounds: int, calls: int, only: str, until: float) -> list[Row]:
+async def run(rounds: int, calls: int, only: Sequence[str], until: float) -> list[Row]:
     """Rounds until there were enough, or until another one would not end in time."""
     with ExitStack() as stack:
         _, echo = stack.enter_context(server("echo", core=1))
@@ -157,8 +162,8 @@ async def run(rounds: int, calls: int, only: str, until: float) -> list[Row]:
     return table
 
 
-def _is_chosen(row: Row, only: str) -> bool:
-    return only.casefold() in row.title.casefold()
+def _is_chosen(row: Row, only: Sequence[str]) -> bool:
+    return not only or any(part.casefold() in row.title.casefold() for part in only)
 
 
 async def _take_turn(row: Row, echo: Row, calls: int) -> None:
@@ -210,13 +215,16 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--calls", type=int, default=3000)
     parser.add_argument("--minutes", type=float, default=9, help="no round starts that would end later")
-    parser.add_argument("--only", default="", metavar="PART", help="rows whose title has this in it, and the echo")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="PART", help="rows whose title has this in it, and the echo"
+    )
     parser.add_argument("--write", type=Path, metavar="DOCS")
     titles = "\n".join(f"  {row.title}" for row in rows(0, 0, ""))
     parser.epilog = f"titles:\n{titles}"
     options = parser.parse_args()
-    if not any(_is_chosen(row, options.only) for row in rows(0, 0, "")):
-        parser.error(f"no title has {options.only!r} in it; there are:\n{titles}")
+    for part in options.only:
+        if part.casefold() not in titles.casefold():
+            parser.error(f"no title has {part!r} in it; there are:\n{titles}")
     if options.only and options.write:
         parser.error("--write puts down the whole table: leave --only out")
     os.sched_setaffinity(0, {1})
