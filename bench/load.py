@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -92,9 +93,11 @@ def cpu_seconds(pid: int) -> float:
 
 
 def running_seconds(pid: int) -> float:
-    """The time that the threads of a process have run, to the nanosecond; `cpu_seconds` counts in hundredths."""
-    threads = Path(f"/proc/{pid}/task").iterdir()
-    return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
+    """The time that a process has run, to the nanosecond; `cpu_seconds` counts in hundredths.
+
+    Threads that have ended count too: some servers begin a thread for each call.
+    """
+    return time.clock_gettime((~pid << 3) | 2)  # What clock_getcpuclockid(3) gives on Linux.
 
 
 async def measure(
