@@ -107,7 +107,8 @@ class ContextForge:
         headers |= {"authorization": f"Bearer {self._token}"} | ({"mcp-session-id": session} if session else {})
         content = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
         try:
-            with urllib.request.urlopen(urllib.request.Request(self._origin + path, content, headers)) as response:
+            request = urllib.request.Request(self._origin + path, content, headers)
+            with urllib.request.urlopen(request, timeout=60) as response:
                 answer = response.read()
         except urllib.error.HTTPError as error:
             said = error.read()[:80].decode(errors="replace")

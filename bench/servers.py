@@ -93,7 +93,7 @@ def fastmcp_proxy(url: str) -> App:
 
 
 def fastmcp_proxy_of_one_session(url: str) -> App:
-    """The same with one session for all callers, which its makers advise against where contexts must not mix."""
+    """The same with one client for all callers; its makers warn that contexts can mix."""
     from fastmcp import Client
     from fastmcp.server.providers.proxy import FastMCPProxy
 
