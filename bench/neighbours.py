@@ -6,7 +6,6 @@ install or does not start raises `NotRunning` with the reason.
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import subprocess
@@ -18,7 +17,6 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -36,10 +34,6 @@ http {{ access_log off; client_body_temp_path {folder}; proxy_temp_path {folder}
   server {{ listen 127.0.0.1:{port}; keepalive_requests 1000000; location /health {{ return 204; }}
     location / {{ proxy_pass http://echo; proxy_http_version 1.1; proxy_set_header Connection ""; }} }} }}
 """
-
-
-_CONTEXT_FORGE: dict[str, str] = {}
-"""The tool's name and the token of the ContextForge that runs."""
 
 
 class NotRunning(Exception):
@@ -67,7 +61,12 @@ def environment(package: str) -> Path:
     return place / "bin"
 
 
+def nginx_version() -> str:
+    return subprocess.run([find_nginx(), "-v"], capture_output=True, text=True, check=False).stderr.rpartition("/")[2]
+
+
 def version_of(package: str) -> str:
+    """The version of a package in its own environment."""
     python = ENVIRONMENTS / package / "bin" / "python"
     code = f"from importlib.metadata import version; print(version({package!r}))"
     done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, check=False)
@@ -89,38 +88,6 @@ def nginx(upstream: int, *, core: int | None = None) -> Iterator[tuple[int, int]
 
 
 @contextmanager
-def context_forge(upstream: int, *, core: int | None = None) -> Iterator[tuple[int, int]]:
-    """ContextForge without authentication, on a database of its own that is made once."""
-    program, port = environment("mcp-contextforge-gateway") / "mcpgateway", free_port()
-    settings = {
-        "AUTH_REQUIRED": "false", "MCP_CLIENT_AUTH_ENABLED": "false", "CACHE_TYPE": "memory", "LOG_LEVEL": "ERROR",
-        "DATABASE_URL": f"sqlite:///{ENVIRONMENTS}/contextforge.db", "MCPGATEWAY_UI_ENABLED": "false",
-        "JWT_SECRET_KEY": "a-secret-of-the-bench-that-opens-nothing", "PLATFORM_ADMIN_EMAIL": "a@example.com",
-        "AUTH_ENCRYPTION_SECRET": "a-secret-of-the-bench-that-opens-nothing",
-        "PLATFORM_ADMIN_PASSWORD": "Bench-1-Bench!",
-        "SSRF_ALLOW_LOCALHOST": "true", "SSRF_ALLOW_PRIVATE_NETWORKS": "true", "USE_STATEFUL_SESSIONS": "false",
-        "JSON_RESPONSE_ENABLED": "true",
-    }  # fmt: skip
-    with tempfile.TemporaryDirectory(prefix="assent-bench-") as folder:
-        command = [str(program), "--host", "127.0.0.1", "--port", str(port)]
-        quiet: dict[str, Any] = {"env": {**os.environ, **settings}, "cwd": folder, "stderr": subprocess.DEVNULL}
-        with process(*command, core=core, **quiet) as running:
-            wait_for(f"http://127.0.0.1:{port}/health", running)
-            name = f"echo{port}"
-            body = {"name": name, "url": f"http://127.0.0.1:{upstream}/mcp", "transport": "STREAMABLEHTTP"}
-            token = _context_forge_token(program.with_name("python"), quiet["env"])
-            send(f"http://127.0.0.1:{port}/gateways", body, token)
-            _CONTEXT_FORGE.update(tool=f"{name}-echo", token=token)
-            yield running.pid, port
-
-
-def _context_forge_token(python: Path, environ: dict[str, str]) -> str:
-    options = ["--username", "a@example.com", "--exp", "600", "--secret", environ["JWT_SECRET_KEY"], "--admin"]
-    command = [str(python), "-m", "mcpgateway.utils.create_jwt_token", *options]
-    return subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout.split()[-1]
-
-
-@contextmanager
 def hangar(upstream: int, *, core: int | None = None) -> Iterator[tuple[int, int]]:
     """MCP Hangar in its default mode, where a meta tool calls the tools of the servers behind it."""
     program, port = environment("mcp-hangar") / "mcp-hangar", free_port()
@@ -129,36 +96,15 @@ def hangar(upstream: int, *, core: int | None = None) -> Iterator[tuple[int, int
         servers = {"echo": {"mode": "remote", "endpoint": f"http://127.0.0.1:{upstream}/mcp"}}
         Path(folder, "config.yaml").write_bytes(orjson.dumps({"mcp_servers": servers, "rate_limit": limit}))
         options = ["--config", "config.yaml", "serve", "--http", "--port", str(port), "--log-level", "ERROR"]
-        with process(str(program), *options, core=core, cwd=folder, stderr=subprocess.DEVNULL) as running:
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with process(str(program), *options, core=core, cwd=folder, **quiet) as running:
             wait_for(f"http://127.0.0.1:{port}/health", running)
             yield running.pid, port
-
-
-def context_forge_call() -> bytes:
-    params = {"name": _CONTEXT_FORGE["tool"], "arguments": ARGUMENTS}
-    body = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
-    head = (
-        "POST /mcp/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-        "MCP-Protocol-Version: 2025-06-18\r\n"
-        f"Authorization: Bearer {_CONTEXT_FORGE['token']}\r\n"
-        f"Accept: application/json, text/event-stream\r\nContent-Length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body
 
 
 def hangar_call() -> bytes:
     calls = [{"mcp_server": "echo", "tool": "echo", "arguments": ARGUMENTS}]
     return post("tools/call", {"name": "hangar_call", "arguments": {"calls": calls}}, "Mcp-Name: hangar_call")
-
-
-def send(url: str, body: dict[str, str], token: str) -> None:
-    headers = {"content-type": "application/json", "authorization": f"Bearer {token}"}
-    request = urllib.request.Request(url, orjson.dumps(body), headers, method="POST")
-    try:
-        urllib.request.urlopen(request, timeout=60).close()
-    except urllib.error.HTTPError as error:
-        said = error.read()[:80].decode(errors="replace")
-        raise NotRunning(f"it starts, and refuses the server behind it: {error.code} {said}") from None
 
 
 def wait_for(url: str, running: subprocess.Popen[str]) -> None:

@@ -41,10 +41,10 @@ class Served:
 
 @contextmanager
 def process(*command: str, core: int | None = None, said: int = 1, **more: Any) -> Iterator[subprocess.Popen[str]]:
-    """A process, on a core of its own where one is named, whose output `said` is read here."""
-    pipes = {("stdout", "stderr")[said - 1]: subprocess.PIPE}
+    """A process, on a core of its own where one is named, whose output `said` is read here unless `more` says where."""
+    streams = {("stdout", "stderr")[said - 1]: subprocess.PIPE} | more
     pin = None if core is None else lambda: os.sched_setaffinity(0, {core})
-    started = subprocess.Popen(command, text=True, preexec_fn=pin, **pipes, **more)
+    started = subprocess.Popen(command, text=True, preexec_fn=pin, **streams)
     try:
         yield started
     finally:
@@ -68,6 +68,7 @@ def serve(
     store: str = "sqlite:///assent.db",
     echo: str = "compute",
     guards: Sequence[Mapping[str, Any]] = GUARDS,
+    tools: Sequence[Mapping[str, Any]] = TOOLS,
     options: Sequence[str] = (),
     policy: str = "",
     **settings: Any,
@@ -76,7 +77,7 @@ def serve(
     with tempfile.TemporaryDirectory(prefix="assent-bench-") as name:
         folder = Path(name)
         contracts = {"echo": {"side_effect": echo, "permissions": ["orders:write"]}}
-        contracts |= {str(tool["name"]): {"side_effect": "read"} for tool in TOOLS}
+        contracts |= {str(tool["name"]): {"side_effect": "read"} for tool in tools}
         (folder / "contracts.yaml").write_text(yaml.safe_dump({"upstream": "echo", "tools": contracts}))
         if policy:
             (folder / "policy.cedar").write_text(policy)

@@ -1,7 +1,8 @@
 """The servers beside the gateway, each in a process of its own: `python -m bench.servers NAME [URL]`."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import orjson
@@ -91,6 +92,22 @@ def fastmcp_proxy(url: str) -> App:
     return create_proxy(url).http_app(stateless_http=True, json_response=True)
 
 
+def fastmcp_proxy_of_one_session(url: str) -> App:
+    """The same with one client for all callers; its makers warn that contexts can mix."""
+    from fastmcp import Client
+    from fastmcp.server.providers.proxy import FastMCPProxy
+
+    client = Client(url)
+
+    @asynccontextmanager
+    async def connected(_: object) -> AsyncIterator[None]:
+        async with client:
+            yield
+
+    proxy = FastMCPProxy(client_factory=lambda: client, lifespan=connected)
+    return proxy.http_app(stateless_http=True, json_response=True)
+
+
 def many_servers(tools: str) -> App:
     """Any number of servers, one for each path, with so many tools each; `/huge/...` has five hundred times as many."""
     count = int(tools)
@@ -126,6 +143,7 @@ SERVERS: dict[str, Callable[..., App]] = {
     "echo": lambda: echo,
     "mcp": mcp_server,
     "fastmcp": fastmcp_proxy,
+    "fastmcp-session": fastmcp_proxy_of_one_session,
     "many": many_servers,
 }
 

@@ -1,6 +1,6 @@
 """One table and one chart: what a call costs through Assent, beside an echo, nginx, servers and other gateways.
 
-    python -m bench.table [--rounds 3] [--calls 3000] [--minutes 9] [--only PART] [--write docs]
+    python -m bench.table [--rounds 3] [--calls 3000] [--minutes 9] [--only PART ... | --write docs]
 
 Every server runs from the start to the end of the run, on one core; the load and what is behind the gateways share the
 other. In each round every server takes its turn, and its cost is held against the echo's in the same round, since
@@ -16,14 +16,16 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from bench import neighbours
 from bench.charts import Bar, bar_chart
+from bench.context_forge import ContextForge
 from bench.gateway import CALL, ECHOED, LIST, post
 from bench.load import Measured, measure
 from bench.neighbours import NotRunning
@@ -46,15 +48,22 @@ class Row:
 
     title: str
     start: Callable[[], Started]
-    request: Callable[[], bytes] = lambda: CALL
+    request: Callable[[], bytes | list[bytes]] = lambda: CALL
     expected: bytes = ECHOED
     share: float = 1.0
     """The share of the calls that this server gets: slow ones get fewer."""
     kind: str = "other"
+    version: Callable[[], str] = str
+    """The version of another maker's program, once it has started."""
     trouble: str = ""
     place: tuple[int, int] = (0, 0)
     measured: list[Measured] = field(default_factory=list)
     shares: list[float] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        version = "" if self.trouble else self.version().strip()
+        return f"{self.title} ({version})" if version else self.title
 
     @property
     def figures(self) -> tuple[float, float, float]:
@@ -76,7 +85,12 @@ def rows(echo: int, sdk: int, database: str) -> list[Row]:
     two = b'"b":"two"'
     return [
         Row("raw ASGI echo (the reference)", lambda: server("echo", core=0), kind="floor"),
-        Row("nginx, proxy_pass to the echo", lambda: neighbours.nginx(echo, core=0), kind="floor"),
+        Row(
+            "nginx, proxy_pass to the echo",
+            lambda: neighbours.nginx(echo, core=0),
+            kind="floor",
+            version=neighbours.nginx_version,
+        ),
         Row("Assent, tools/list of 100 tools", lambda: ours(url, **write), lambda: LIST, b'"tool_98"', kind="ours"),
         Row("Assent, read", lambda: ours(url, **write), lambda: READ, two, kind="ours"),
         Row("Assent, write, SQLite, flow off", lambda: ours(url, **write, flow={"mode": "off"}), kind="ours"),
@@ -84,26 +98,53 @@ def rows(echo: int, sdk: int, database: str) -> list[Row]:
         Row("… and three guards", lambda: ours(url, **guarded), kind="ours"),
         Row("… and two Cedar policies", lambda: ours(url, **guarded, policy=POLICY), kind="ours"),
         Row("Assent, write, three guards, PostgreSQL", lambda: ours(url, **guarded, store=database), kind="ours"),
-        Row("MCP SDK server, answering itself", lambda: server("mcp", core=0), share=0.2),
-        Row("FastMCP proxy", lambda: server("fastmcp", behind, core=0), share=0.03),
-        Row("MCP Hangar", lambda: neighbours.hangar(sdk, core=0), neighbours.hangar_call, b"two", share=0.03),
-        Row(
-            "ContextForge",
-            lambda: neighbours.context_forge(sdk, core=0),
-            neighbours.context_forge_call,
-            b"two",
-            share=0.03,
-        ),
+        Row("Assent, three guards, SDK server behind it", lambda: ours(behind, **guarded, tools=()), kind="ours"),
+        *others(sdk),
     ]
 
 
-async def run(rounds: int, calls: int, only: str, until: float) -> list[Row]:
+def others(sdk: int) -> list[Row]:
+    """Programs of other makers; those that are gateways have the SDK's server behind them."""
+    rare = 0.03
+    forge, sessions = ContextForge(sdk, core=0), ContextForge(sdk, stateful=True, core=0)
+    return [
+        Row(
+            "MCP SDK server, answering itself",
+            lambda: server("mcp", core=0),
+            share=0.2,
+            version=lambda: metadata.version("mcp"),
+        ),
+        Row(
+            "FastMCP proxy",
+            lambda: server("fastmcp", f"http://127.0.0.1:{sdk}/mcp", core=0),
+            share=rare,
+            version=lambda: metadata.version("fastmcp"),
+        ),
+        Row(
+            "FastMCP proxy, one session",
+            lambda: server("fastmcp-session", f"http://127.0.0.1:{sdk}/mcp", core=0),
+            share=rare,
+            version=lambda: metadata.version("fastmcp"),
+        ),
+        Row(
+            "MCP Hangar",
+            lambda: neighbours.hangar(sdk, core=0),
+            neighbours.hangar_call,
+            share=rare,
+            version=lambda: neighbours.version_of("mcp-hangar"),
+        ),
+        Row("ContextForge", forge.start, forge.requests, share=rare, version=forge.version),
+        Row("ContextForge, sessions", sessions.start, sessions.requests, share=rare, version=sessions.version),
+    ]
+
+
+async def run(rounds: int, calls: int, only: Sequence[str], until: float) -> list[Row]:
     """Rounds until there were enough, or until another one would not end in time."""
     with ExitStack() as stack:
         _, echo = stack.enter_context(server("echo", core=1))
         _, sdk = stack.enter_context(server("mcp", core=1))
         table = rows(echo, sdk, stack.enter_context(postgres()))
-        table = [row for row in table if only in row.title or row is table[0]]
+        table = [row for row in table if _is_chosen(row, only) or row is table[0]]
         for row in table:
             try:
                 row.place = stack.enter_context(row.start())
@@ -119,6 +160,10 @@ async def run(rounds: int, calls: int, only: str, until: float) -> list[Row]:
             if 2 * time.monotonic() - started > until:
                 break
     return table
+
+
+def _is_chosen(row: Row, only: Sequence[str]) -> bool:
+    return not only or any(part.casefold() in row.title.casefold() for part in only)
 
 
 async def _take_turn(row: Row, echo: Row, calls: int) -> None:
@@ -138,10 +183,10 @@ def markdown(table: list[Row], note: str) -> str:
     lines = ["| what | calls a second | CPU µs a call | times the echo |", "|---|--:|--:|--:|"]
     for row in table:
         if row.trouble:
-            lines.append(f"| {row.title} | not measured: {row.trouble} | | |")
+            lines.append(f"| {row.name} | not measured: {row.trouble} | | |")
             continue
         rate, cpu, share = row.figures
-        lines.append(f"| {row.title} | {rate:,.0f} | {cpu:,.0f} | {share:,.1f} |")
+        lines.append(f"| {row.name} | {rate:,.0f} | {cpu:,.0f} | {share:,.1f} |")
     return "\n".join([*lines, "", note])
 
 
@@ -149,10 +194,10 @@ def chart(table: list[Row], note: str) -> str:
     bars = []
     for row in table:
         if row.trouble:
-            bars.append(Bar(row.title, None, "not measured here"))
+            bars.append(Bar(row.name, None, "not measured here"))
         else:
             rate, cpu, share = row.figures
-            bars.append(Bar(row.title, share, f"{share:,.1f}× · {cpu:,.0f} µs · {rate:,.0f}/s", row.kind))
+            bars.append(Bar(row.name, share, f"{share:,.1f}× · {cpu:,.0f} µs · {rate:,.0f}/s", row.kind))
     return bar_chart("Processor time of a call, as a multiple of a raw ASGI echo", note, bars)
 
 
@@ -170,9 +215,18 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--calls", type=int, default=3000)
     parser.add_argument("--minutes", type=float, default=9, help="no round starts that would end later")
-    parser.add_argument("--only", default="", help="rows whose title has this in it, and the echo")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="PART", help="rows whose title has this in it, and the echo"
+    )
     parser.add_argument("--write", type=Path, metavar="DOCS")
+    titles = "\n".join(f"  {row.title}" for row in rows(0, 0, ""))
+    parser.epilog = f"titles:\n{titles}"
     options = parser.parse_args()
+    for part in options.only:
+        if part.casefold() not in titles.casefold():
+            parser.error(f"no title has {part!r} in it; there are:\n{titles}")
+    if options.only and options.write:
+        parser.error("--write puts down the whole table: leave --only out")
     os.sched_setaffinity(0, {1})
     load = [os.getloadavg()[0]]
     table = asyncio.run(run(options.rounds, options.calls, options.only, time.monotonic() + 60 * options.minutes))
