@@ -16,7 +16,7 @@ from mcp import Client, StdioServerParameters
 from assent.config.pins import load_pins
 from assent.core.pins import pins_of, pins_text
 from assent.core.shown_definition import UNUSABLE, is_clean
-from assent.gateway.hidden_text import HiddenText
+from assent.gateway.hidden_text import MOST_NOTES, HiddenText
 from assent.gateway.passthrough.absent_tools import Cleaned
 from assent.upstreams.errors import ProtocolViolation
 from support.console_browser import signed_in
@@ -222,3 +222,22 @@ async def test_an_answer_that_only_lenient_clients_can_read_is_refused(body: byt
 )
 async def test_an_ordinary_answer_passes_byte_by_byte(body: bytes, kind: bytes) -> None:
     assert await relayed(body, kind) == body
+
+
+def test_an_upstream_that_hides_other_characters_each_time_does_not_fill_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    found = HiddenText()
+    for number in range(0xE0100, 0xE0100 + 2 * MOST_NOTES):
+        assert found.clean("notes", {"instructions": f"Keeps notes.{chr(number)}"}) == {"instructions": "Keeps notes."}
+    assert len(caplog.messages) == MOST_NOTES and "of which no line follows" in caplog.messages[-1]
+    assert len(found.notes_of("notes")) <= MOST_NOTES + 1
+
+
+def test_what_was_removed_from_tools_is_logged_when_it_is_new(caplog: pytest.LogCaptureFixture) -> None:
+    found = HiddenText()
+    for places in (["/title: \\u{200b}"], ["/title: \\u{200b}"], ["/title: \\u{200c}"]):
+        found.note_tools({"notes": {"find": places}, "other": {}})
+    assert [message.rpartition("{")[2] for message in caplog.messages] == ["200b})", "200c})"]
+    found.note_tools({"notes": {}})
+    assert found.tools_of("notes") == []

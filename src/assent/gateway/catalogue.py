@@ -155,7 +155,7 @@ class ToolCatalogueLoader:
             self._on_listed(name, self._listed.get(name), listed)
             self._listed, (self.binding, self._compiled) = known, compiled
             for tool, reason in {**listed[1], **self._without_contract(self._compiled[name][2])}.items():
-                logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
+                logger.warning("upstream %s: %s is withheld: %s", name, visible(tool), reason)
             self._unpublished = True
         return busy
 

@@ -50,14 +50,21 @@ class HiddenText:
     def clean(self, upstream: str, result: Any) -> Any:
         """An answer in which a server describes itself, without hidden characters; the same object if it has none."""
         shown = shown_answer(result)
-        notes = self._notes.setdefault(upstream, {})
-        new = [note for note in shown.removed if note not in notes][: MOST_NOTES - len(notes)]
-        if new:
-            notes.update(dict.fromkeys(new))
-            logger.warning(
-                "upstream %s: hidden characters were removed from what agents read of it: %s", upstream, "; ".join(new)
-            )
+        if shown.removed:
+            self._note(upstream, shown.removed)
         return shown.definition
+
+    def _note(self, upstream: str, places: Sequence[str]) -> None:
+        """Keep and log new places, up to a limit: an upstream that sends others each time must not fill the log."""
+        notes = self._notes.setdefault(upstream, {})
+        new, room = [one for one in dict.fromkeys(places) if one not in notes], MOST_NOTES - len(notes)
+        if not new or room <= 0:
+            return
+        said = [*new[:room], *(["more, of which no line follows"] if len(new) >= room else [])]
+        notes.update(dict.fromkeys(said))
+        logger.warning(
+            "upstream %s: hidden characters were removed from what agents read of it: %s", upstream, "; ".join(said)
+        )
 
     def clean_message(self, upstream: str, message: Any) -> Any:
         """The same for a whole JSON-RPC response, or several."""
