@@ -109,7 +109,7 @@ class OpenApiLink:
             try:
                 tools.append(_compile(_as_shown(tool, shown), canonical, overlays.get(canonical, {}), policy))
                 if shown.removed:
-                    hidden[canonical] = tuple(shown.removed)
+                    hidden[canonical] = tuple(dict.fromkeys(shown.removed))
             except ContractError as error:
                 withheld[canonical] = f"its contract cannot be used: {error.faults[0]}"
         kept = {tool.name for tool in tools}
