@@ -34,7 +34,7 @@ _TERMINAL = re.compile(
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]"
 )
-_MOST_SHOWN = 80
+_MOST_SHOWN, _MOST_TAGS = 80, 8
 
 
 def hidden_in(text: str) -> Iterator[int]:
@@ -76,8 +76,9 @@ def without_hidden(text: str) -> str:
 def show_hidden(text: str) -> str:
     """What nobody sees in a text, escaped; Unicode tag characters are followed by what they spell."""
     hidden = "".join(text[at] for at in hidden_in(text))
-    shown = visible(hidden[:_MOST_SHOWN]) + ("…" if len(hidden) > _MOST_SHOWN else "")
     spelt = "".join(chr(ord(one) - 0xE0000) for one in hidden if 0xE0020 <= ord(one) <= 0xE007E)
+    most = _MOST_TAGS if spelt else _MOST_SHOWN
+    shown = visible(hidden[:most]) + ("…" if len(hidden) > most else "")
     return f'{shown} (tags that spell "{visible(spelt[:_MOST_SHOWN])}")' if spelt else shown
 
 
