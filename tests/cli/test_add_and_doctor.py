@@ -99,3 +99,14 @@ def test_doctor_reports_a_broken_configuration_with_its_line(tmp_path: Path) -> 
     report = assent(tmp_path, "doctor")
     assert report.returncode == 1
     assert "assent.yaml:2: upstream:" in report.stdout
+
+
+def test_doctor_names_hidden_characters_and_orders_in_the_texts_of_tools(tmp_path: Path) -> None:
+    server = str(Path(__file__).parents[1] / "support" / "poisoned_server.py")
+    assert assent(tmp_path, "add", "notes", "--offline", "--", sys.executable, server).returncode == 0
+    report = assent(tmp_path, "doctor").stdout
+    assert "warning  upstream notes: find_notes has hidden characters: /description: \\u{e0073}" in report
+    assert "upstream notes: choose_note is withheld: it has hidden characters in a name or value" in report
+    assert "upstream notes: list_\\u{200b}notes is withheld" in report
+    assert "upstream notes: sort_notes: description-orders: this looks like an attack" in report
+    assert "\u200b" not in report and "\U000e0073" not in report

@@ -18,7 +18,7 @@ from assent.errors import SettingsError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "drill.md").read_text("utf-8")
 BEARS_NO_FIX = {"rug-pull", "session-id-as-credential", "token-passthrough", "dns-rebinding", "name-collision"}
-BEARS_NO_FIX |= {"oversized-result"}
+BEARS_NO_FIX |= {"oversized-result", "invisible-characters"}
 
 
 def settings_with(**given: Any) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from collections.abc import AsyncIterator
@@ -17,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 from assent.cli.contract import contract
 from assent.config.load import load_settings
 from assent.contract.yaml_document import write_yaml
+from assent.core.shown_definition import UNUSABLE, is_clean
 from assent.errors import FaultsError
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.status_pages import StatusPages
@@ -199,3 +201,18 @@ async def test_an_awkward_document_is_served_for_what_can_be_served(era: str, tm
     assert tools.keys().isdisjoint(withheld)
     assert "passwd" in withheld["file"]
     assert "loop" in withheld
+
+
+async def test_hidden_characters_of_a_document_reach_no_agent(tmp_path: Path) -> None:
+    described = copy.deepcopy(ORDERS)
+    described["paths"]["/orders/{id}"]["get"] |= {"summary": "One\u200b order", "description": "Gets.\U000e0041"}
+    way = {"name": "way", "in": "query", "schema": {"enum": ["up", "up\u200b"]}}
+    described["paths"]["/odd"] = {"get": {"operationId": "odd", "parameters": [way], "responses": ok()}}
+    async with (
+        orders_gateway(tmp_path, described=described) as (url, gateway_app, _),
+        connect(url, ERAS[0], None) as client,
+    ):
+        tools = {tool.name: tool.model_dump(mode="json") for tool in (await client.list_tools()).tools}
+    assert is_clean(tools) and tools["get_order"]["title"] == "One order" and "odd" not in tools
+    assert gateway_app.catalogue().withheld["odd"].startswith(UNUSABLE)
+    assert "/title: \\u{200b}" in gateway_app.tool_loader.hidden_text.of_tool("orders", "get_order")

@@ -12,14 +12,14 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from assent.cli.client_files.clients import CLIENTS
 from assent.cli.client_files.servers import entries_in, open_file
 from assent.cli.shared.options import config_option
-from assent.core.render import counted
+from assent.core.render import counted, visible
 from assent.errors import AssentError, FaultsError
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def checks(config: Path | None, offline: bool) -> Iterator[Check]:
         yield _store(settings)
         yield _keys(settings)
         for name, upstream in settings.upstreams.items():
-            yield _programs(name, upstream) or _upstream(name, upstream, offline)
+            missing = _programs(name, upstream)
+            yield from _upstream(name, upstream, offline) if missing is None else [missing]
         yield _gateway(settings)
     yield from _clients()
 
@@ -142,17 +143,40 @@ def _programs(name: str, upstream: UpstreamSettings) -> Check | None:
     )
 
 
-def _upstream(name: str, upstream: UpstreamSettings, offline: bool) -> Check:
+def _upstream(name: str, upstream: UpstreamSettings, offline: bool) -> Iterator[Check]:
     if offline or upstream.openapi is not None:
-        return Check("ok", f"upstream {name}: not contacted")
+        yield Check("ok", f"upstream {name}: not contacted")
+        return
     from assent.cli.shared.servers import list_tools
     from assent.probe.list_tools import NotListedError
 
     try:
-        return Check("ok", f"upstream {name}: {counted(len(list_tools(name, upstream)), 'tool')}")
+        definitions = list_tools(name, upstream)
     except NotListedError as error:
         fix = f"`assent login {name}`" if "401" in str(error) else "start the server, or correct its entry"
-        return Check("fail", f"upstream {error}", fix)
+        yield Check("fail", f"upstream {error}", fix)
+        return
+    yield Check("ok", f"upstream {name}: {counted(len(definitions), 'tool')}")
+    for definition in definitions:
+        yield from _texts(f"upstream {name}: {visible(str(definition.get('name')))}", definition)
+
+
+def _texts(tool: str, definition: dict[str, Any]) -> Iterator[Check]:
+    """What a person does not see in a tool's definition, and what looks like an order to the model."""
+    from assent.core.shown_definition import shown_tool
+    from assent.lint.attacks import orders_in
+
+    shown = shown_tool(definition)
+    if shown.unusable:
+        fix = "have its author remove them; a contract with `input` of your own replaces the server's schema"
+        yield Check("warn", f"{tool} is withheld: {shown.unusable}", fix)
+    elif shown.removed:
+        found = "; ".join(shown.removed[:3])
+        fix = "ask its author why they are there; agents get the text without them"
+        yield Check("warn", f"{tool} has hidden characters: {found}", fix)
+    if orders := orders_in(shown.definition):
+        fix = "read the text; a contract's `description` replaces the server's, and `assent pin --write` accepts it"
+        yield Check("warn", f"{tool}: {visible(orders[0])}", fix)
 
 
 def _gateway(settings: Settings) -> Check:

@@ -129,6 +129,7 @@ async def _talk(gateway_app: GatewayApp, link: StdioLink, stop: asyncio.Event, c
         streams.write,
         reload=reload,
         others=gateway_app.other_requests,
+        hidden_text=gateway_app.tool_loader.hidden_text,
     )
     serving = asyncio.ensure_future(wrapped.serve(streams.lines()))
     ended, stopped = asyncio.ensure_future(link.upstream.ended()), asyncio.ensure_future(stop.wait())

@@ -21,8 +21,10 @@ from assent.contract.required_keys import unsendable_keys
 from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names
 from assent.core.pins import Pin, changed
 from assent.core.quotas import budgets_never_spent
+from assent.core.render import visible
 from assent.errors import ContractError, Fault, FaultsError, SettingsError
 from assent.gateway.config_audit import ListedTools
+from assent.gateway.hidden_text import HiddenText
 from assent.gateway.upstream_factory import Link
 from assent.lint.attacks import attacks_in
 from assent.upstreams.compiled_tools import (
@@ -84,6 +86,7 @@ class ToolCatalogueLoader:
         self.refreshed_at: dict[str, float] = {}
         """When each upstream's tools were last read."""
         self.catalogue = Catalogue()
+        self.hidden_text = HiddenText()
 
     @property
     def pins(self) -> dict[str, dict[str, Pin]] | None:
@@ -152,7 +155,7 @@ class ToolCatalogueLoader:
             self._on_listed(name, self._listed.get(name), listed)
             self._listed, (self.binding, self._compiled) = known, compiled
             for tool, reason in {**listed[1], **self._without_contract(self._compiled[name][2])}.items():
-                logger.warning("upstream %s: %s is withheld: %s", name, tool, reason)
+                logger.warning("upstream %s: %s is withheld: %s", name, visible(tool), reason)
             self._unpublished = True
         return busy
 
@@ -230,6 +233,7 @@ class ToolCatalogueLoader:
         withheld = {name: why for one in compiled_tools for name, why in one.withheld.items()}
         catalogue = catalogue_that_holds([tool for one in compiled_tools for tool in one.tools], withheld)
         self._tell_withheld(catalogue)
+        self.hidden_text.note_tools({name: one.hidden for name, (_, _, one) in self._compiled.items()})
         self._tell_unsendable_keys(catalogue)
         self._log_contract_faults()
         differs = _visible_parts(catalogue) != _visible_parts(self.catalogue)
@@ -246,7 +250,7 @@ class ToolCatalogueLoader:
             if before.get(name) != why and name not in named and why != NO_CONTRACT
         }
         for name, why in list(new.items())[:MOST_NAMED]:
-            logger.error("%s is withheld: %s", name, why)
+            logger.error("%s is withheld: %s", visible(name), why)
         if len(new) > MOST_NAMED:
             logger.error("%d more tools are withheld; `assent serve --check` names them", len(new) - MOST_NAMED)
 
@@ -391,7 +395,8 @@ class ToolCatalogueLoader:
 def _merge_slices(slices: Iterable[CompiledTools]) -> CompiledTools:
     found = list(slices)
     tools = tuple(tool for one in found for tool in one.tools)
-    return CompiledTools(tools, {name: why for one in found for name, why in one.withheld.items()})
+    withheld = {name: why for one in found for name, why in one.withheld.items()}
+    return CompiledTools(tools, withheld, {name: places for one in found for name, places in one.hidden.items()})
 
 
 def _finish(steps: Generator[None, None, tuple[Binding, Compiled]]) -> tuple[Binding, Compiled]:

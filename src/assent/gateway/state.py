@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from assent.config.model import Settings, UpstreamSettings
 from assent.config.pins import load_pins, write_pins
 from assent.core.pins import PinChange, Pins, accepted_pins, compare, pin_digest
+from assent.core.render import visible
 from assent.gateway.auth.stored_api_keys import StoredApiKeys
 from assent.gateway.catalogue import ToolCatalogueLoader
 from assent.gateway.metrics import CallCounters
@@ -42,6 +43,8 @@ class UpstreamStatus:
     failures: int
     last_error: str
     has_test: bool
+    hidden_text: tuple[str, ...] = ()
+    """The hidden characters that agents are not shown, each with its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,13 @@ class GatewayState:
             health.failures,
             health.last_error or "",
             upstream.test is not None,
+            self._hidden_text(name),
         )
+
+    def _hidden_text(self, upstream: str) -> tuple[str, ...]:
+        found = self.tool_loader.hidden_text
+        tools = (f"{visible(tool)} {one}" for tool in found.tools_of(upstream) for one in found.of_tool(upstream, tool))
+        return (*found.notes_of(upstream), *tools)
 
     def upstream_of_withheld(self) -> Mapping[str, str]:
         """The upstream of every tool that is withheld, by the name on our wire."""

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from assent.contract.profiles import WIRE_NAMES
+from assent.core.hidden_characters import hidden_in
 from assent.errors import Fault, SettingsError
-from assent.lint.rules.hidden_characters import hidden_in
 from assent.lint.target import LintedTool
 
 BEGIN = "<!-- assent:tools -->"

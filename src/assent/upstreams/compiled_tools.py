@@ -8,7 +8,7 @@ inferred tool are no laxer than the upstream's own, unless the operator trusts i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from assent.contract.model import Contract
@@ -16,6 +16,7 @@ from assent.contract.profiles import Profile
 from assent.contract.reader import read_contract
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import Claims, read_claims
+from assent.core.shown_definition import shown_tool
 from assent.core.tool import Tool, compile_tool
 from assent.errors import ContractError
 from assent.infer import Inference, classify
@@ -61,6 +62,8 @@ class CompiledTools:
 
     tools: tuple[Tool, ...]
     withheld: Mapping[str, str]
+    hidden: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The hidden characters that served tools are listed without, by the tool's name as clients see it."""
 
 
 def compile_tools(
@@ -78,6 +81,7 @@ def compile_tools(
     """
     tools: list[Tool] = []
     withheld: dict[str, str] = {}
+    hidden: dict[str, tuple[str, ...]] = {}
     if blanket is None:
         blanket = marks_all_destructive(definitions)
     for definition in definitions:
@@ -92,8 +96,13 @@ def compile_tools(
         if not plain:
             withheld[canonical] = ONLY_AS_A_TASK
             continue
+        written = contracts.get(canonical)
+        shown = shown_tool(definition, replaced_by(written))
+        if shown.unusable:
+            withheld[canonical] = shown.unusable
+            continue
+        definition = shown.definition
         try:
-            written = contracts.get(canonical)
             contract = written or _infer_contract(canonical, definition, policy, blanket=blanket)
             if contract is None:
                 withheld[canonical] = NO_CONTRACT
@@ -114,9 +123,19 @@ def compile_tools(
                     claims=None if written or policy.vouched else read_claims(definition),
                 )
             )
+            if shown.removed:
+                hidden[canonical] = tuple(shown.removed)
         except ContractError as error:
             withheld[canonical] = f"its definition cannot be used: {error.faults[0]}"
-    return CompiledTools(tuple(tools), withheld)
+    return CompiledTools(tuple(tools), withheld, hidden)
+
+
+def replaced_by(contract: Contract | None) -> frozenset[str]:
+    """The members of a definition that agents get from the contract, not from the server."""
+    if contract is None:
+        return frozenset()
+    ours = {"description": contract.description, "inputSchema": contract.input, "outputSchema": contract.output}
+    return frozenset(key for key, value in ours.items() if value is not None)
 
 
 def _infer_contract(

@@ -17,7 +17,7 @@ Key = TypeVar("Key")
 
 @dataclass(slots=True)
 class ListedResources:
-    """What one upstream last listed, each entry as it wrote it."""
+    """What one upstream last listed, each entry as agents get it."""
 
     lists: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     looked_at: float = float("-inf")

@@ -27,6 +27,7 @@ from assent.gateway.api.routes import (
     text,
 )
 from assent.hosts.matrix import WORDS, verdicts
+from assent.lint.attacks import orders_in
 from assent.lint.target import LintedTool
 from assent.pipeline.discover import visible_tools
 
@@ -51,6 +52,16 @@ TOOL: Schema = {
         "contract": {"type": "string", "description": "The contract's digest."},
         "upstream": {"type": "string", "description": "For operators: whose tool it is."},
         "visibility": {"type": "string", "description": "For operators: scoped, locked or hidden."},
+        "hidden_text": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "For operators: the hidden characters that it is listed without, each with its place.",
+        },
+        "orders": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "For operators, of one tool: texts that give the model orders.",
+        },
         "last_used": {"type": ["number", "null"], "description": "For operators: its last call in the recent log."},
     },
 }
@@ -129,7 +140,7 @@ async def show_tool(asked: ApiRequest) -> dict[str, Any]:
     for tool in _seen(asked):
         if tool.name == asked.names["tool"]:
             said = {**_listed(tool, asked, operator), "definition": dict(tool.definition)}
-            return {**said, **_explained(tool)} if operator else said
+            return {**said, **_explained(tool), "orders": orders_in(tool.definition)} if operator else said
     raise ApiProblem("api.unknown", "There is no such tool.")
 
 
@@ -164,6 +175,7 @@ def _listed(tool: Tool, asked: ApiRequest, operator: bool) -> dict[str, Any]:
     said = as_json(tool, operator)
     if operator and asked.gateway is not None:
         said["last_used"] = asked.state.recent_calls.used.get(tool.name)
+        said["hidden_text"] = asked.state.tool_loader.hidden_text.of_tool(tool.upstream, tool.name)
     return said
 
 

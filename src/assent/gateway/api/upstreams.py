@@ -25,6 +25,11 @@ UPSTREAM: Schema = {
         "failures": {"type": "integer", "description": "Failures in a row."},
         "last_error": {"type": "string"},
         "has_test": {"type": "boolean"},
+        "hidden_text": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "The hidden characters that agents are not shown, escaped, each with its place.",
+        },
         "served": {"type": "integer"},
         "withheld": {"type": "integer"},
     },

@@ -1,7 +1,8 @@
-"""Removes mentions of hidden tools from the answers of a relayed upstream."""
+"""Removes what a caller must not read from the answers in which a relayed upstream describes itself."""
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Hashable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import orjson
 
 from assent.core.tool_mentions import Mentions
-from assent.upstreams.errors import Oversized
+from assent.upstreams.errors import Oversized, ProtocolViolation
 from assent.web.asgi import Message, Send
 
 CLEANED = frozenset(
@@ -19,6 +20,8 @@ CLEANED = frozenset(
     }
 )
 """The methods whose answers describe the server; they are short, so that an answer can be held until it is whole."""
+LISTED = CLEANED - {"completion/complete", "prompts/get"}
+"""Those whose answers are about the server itself and never wait for an answer of the client."""
 LARGEST = 16 * 1024 * 1024
 
 
@@ -44,7 +47,7 @@ class Cleaned:
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._start = message
+            self._start, self._parts, self._size = message, [], 0
             return
         self._parts.append(message.get("body", b""))
         self._size += len(self._parts[-1])
@@ -60,22 +63,35 @@ class Cleaned:
 
     def _clean(self, body: bytes) -> bytes:
         """Cleans a JSON document or the data lines of an event stream; anything else stays unchanged."""
-        if body.lstrip()[:1] == b"{":
+        if body.strip() and self._is_json(body):
             return self._document(body)
+        body = body.removeprefix(codecs.BOM_UTF8)
         return b"".join(self._event(event) for event in _EVENT_END.split(body))
+
+    def _is_json(self, body: bytes) -> bool:
+        assert self._start is not None
+        kind = next((value for name, value in self._start["headers"] if name == b"content-type"), b"")
+        return bool(kind.lower().startswith(b"application/json")) or body.lstrip()[:1] == b"{"
 
     def _event(self, event: bytes) -> bytes:
         """One event, or what separates two. The data of an event is one document, on however many lines it stands."""
         lines = event.splitlines()
         data = b"\n".join(line[5:].strip() for line in lines if line.startswith(b"data:"))
-        if not data:
+        kind = b"".join(line[6:].strip() for line in lines if line.startswith(b"event:"))
+        if not data or kind not in (b"", b"message"):
+            return event
+        cleaned = self._document(data)
+        if cleaned is data:
             return event
         others = [line for line in lines if not line.startswith(b"data:")]
-        return b"\r\n".join([*others, *(b"data: " + line for line in self._document(data).splitlines())])
+        return b"\r\n".join([*others, *(b"data: " + line for line in cleaned.splitlines())])
 
     def _document(self, text: bytes) -> bytes:
+        """The document cleaned, and byte by byte as it came if there is nothing to clean."""
         try:
             message: Any = orjson.loads(text)
         except orjson.JSONDecodeError:
-            return text
-        return orjson.dumps(self._clean_message(message))
+            # Some clients read more than JSON, and what cannot be read here cannot be cleaned.
+            raise ProtocolViolation(self._upstream, "described itself in text that is not JSON", sent=True) from None
+        cleaned = self._clean_message(message)
+        return text if cleaned is message else orjson.dumps(cleaned)

@@ -53,7 +53,14 @@ class PassthroughFactory:
             test = self._upstream_factory.pools_of(f"{name} (test)")
             relay = Relay(test[0], test[1]) if test else None
             return SingleUpstreamRelay(
-                Relay(calls, streams), self._sessions, self._notifications, relay, self._absent, self._others, name
+                Relay(calls, streams),
+                self._sessions,
+                self._notifications,
+                relay,
+                self._absent,
+                self._others,
+                name,
+                self._tool_loader.hidden_text,
             )
         return MergedSession(self._identity, self._sessions, absent=self._absent)
 
@@ -62,7 +69,9 @@ class PassthroughFactory:
         return (
             {}
             if self.relays()
-            else MergedServer(self._offers, self._notifications, self._absent, self._others).methods()
+            else MergedServer(
+                self._offers, self._notifications, self._absent, self._others, self._tool_loader.hidden_text
+            ).methods()
         )
 
     def relays(self) -> bool:
@@ -71,8 +80,14 @@ class PassthroughFactory:
         return len(self._links) == 1 and isinstance(link, HttpLink) and link.relayed
 
     def server_info(self) -> dict[str, Any]:
-        described = next(iter(self._links.values())).described if len(self._links) == 1 else None
-        return described.info if described and described.info else {"name": "assent", "version": version("assent")}
+        name, link = next(iter(self._links.items())) if len(self._links) == 1 else ("", None)
+        info = link.described.info if link is not None and link.described else None
+        return self._seen(name, info) if info else {"name": "assent", "version": version("assent")}
+
+    def _seen(self, name: str, said: dict[str, Any]) -> dict[str, Any]:
+        """What an upstream says of itself, as agents get it."""
+        cleaned: dict[str, Any] = self._tool_loader.hidden_text.clean(name, said)
+        return cleaned
 
     def _absent(self, caller: Hashable) -> Mentions:
         """The mentions of tools that are hidden from this caller."""
@@ -91,6 +106,7 @@ class PassthroughFactory:
         """The merged identity: the capabilities of all upstreams and the instructions of each."""
         described = {name: getattr(link, "described", None) for name, link in self._links.items()}
         known = {name: one for name, one in described.items() if one is not None}
-        instructions = [f"{name}: {one.instructions}" for name, one in known.items() if one.instructions]
+        said = {name: {"instructions": one.instructions} for name, one in known.items() if one.instructions}
+        instructions = [f"{name}: {self._seen(name, one)['instructions']}" for name, one in said.items()]
         capabilities = merge_capabilities([one.capabilities for one in known.values()])
         return ServerIdentity(self.server_info(), capabilities, "\n\n".join(instructions)[:MOST_INSTRUCTIONS] or None)

@@ -19,6 +19,7 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions
 from assent.gateway.endpoint import Serve
+from assent.gateway.hidden_text import HiddenText
 from assent.gateway.passthrough.absent_tools import CLEANED, no_mentions
 from assent.gateway.sessions.notifications import CHANGES, Notifications
 from assent.mcp.channel import ACKNOWLEDGED, SUBSCRIPTION_ID
@@ -82,8 +83,10 @@ class MergedServer:
         notifications: Notifications,
         absent: Callable[[Hashable], Mentions] = no_mentions,
         others: OtherRequests | None = None,
+        hidden_text: HiddenText | None = None,
     ) -> None:
         self._offers, self._notifications, self._absent, self._others = offers, notifications, absent, others
+        self._hidden_text = hidden_text or HiddenText()
         self._logged: set[tuple[Any, ...]] = set()
 
     def methods(self) -> dict[str, Serve]:
@@ -253,7 +256,7 @@ class MergedServer:
         )
 
     async def _load_list(self, offer: MergedUpstream, method: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
-        """One list of one upstream, kept for lookups; empty if it cannot be loaded."""
+        """One list of one upstream as agents get it, kept for lookups; empty if it cannot be loaded."""
         key = _LISTS[method][1]
         try:
             listed = await offer.source.list(method, key, mcp_request)
@@ -262,8 +265,9 @@ class MergedServer:
             if not missing:
                 logger.warning("upstream %s is left out of %s: %s", offer.source.name, method, safe_error_text(error))
             return []
-        offer.source.listed_resources(caller_of(mcp_request)).put(key, listed)
-        return listed
+        shown: list[dict[str, Any]] = self._hidden_text.clean(offer.source.name, {key: listed})[key]
+        offer.source.listed_resources(caller_of(mcp_request)).put(key, shown)
+        return shown
 
     async def _find_prompt(self, name: str, mcp_request: McpRequest) -> tuple[MergedUpstream, str]:
         offers = self._with("prompts", mcp_request)

@@ -11,7 +11,8 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions
 from assent.gateway.endpoint import HttpExchange
-from assent.gateway.passthrough.absent_tools import CLEANED, Cleaned, no_mentions
+from assent.gateway.hidden_text import HiddenText
+from assent.gateway.passthrough.absent_tools import CLEANED, LISTED, Cleaned, no_mentions
 from assent.gateway.passthrough.inject import injecting
 from assent.gateway.passthrough.relay import OnAnswer, Relay, fault_body
 from assent.gateway.requests import accepts, check_params, http_status, is_request
@@ -54,6 +55,7 @@ class SingleUpstreamRelay:
     others: OtherRequests | None = None
     """The policies on resources, prompts and completion."""
     upstream: str = ""
+    hidden_text: HiddenText = field(default_factory=HiddenText)
 
     @property
     def most_streams(self) -> int:
@@ -129,16 +131,17 @@ class SingleUpstreamRelay:
             async with injecting(exchange.send, next_message, after_first=True) as send:
                 await self._relay(exchange, send, message)
 
-    def _cleaned(self, exchange: HttpExchange, send: Send) -> Send:
-        """Takes from an answer the mentions of absent tools, and the entries that policies deny."""
+    def _cleaned(self, exchange: HttpExchange, send: Send, method: str) -> Send:
+        """Takes from an answer hidden characters, mentions of absent tools, and the entries that policies deny."""
         absent, others, upstream = self.absent(exchange.caller), self.others, self.upstream
         filters = others is not None and others.applies()
-        if not absent and not filters:
+        if not absent and not filters and method not in LISTED:
             return send
 
         def clean(message: Any) -> Any:
-            cleaned = absent.clean(message)
-            if others is None or not isinstance(cleaned, dict) or "result" not in cleaned:
+            seen = self.hidden_text.clean_message(upstream, message) if method in LISTED else message
+            cleaned = absent.clean(seen)
+            if not filters or others is None or not isinstance(cleaned, dict) or "result" not in cleaned:
                 return cleaned
             principal = cast("Principal", exchange.caller)
             return {**cleaned, "result": others.filtered(principal, cleaned["result"], upstream)}
@@ -154,7 +157,7 @@ class SingleUpstreamRelay:
 
     async def _relay(self, exchange: HttpExchange, send: Send, message: Any, on_answer: OnAnswer | None = None) -> None:
         if isinstance(message, dict) and message.get("method") in CLEANED:
-            send = self._cleaned(exchange, send)
+            send = self._cleaned(exchange, send, message["method"])
         relay = self.test if getattr(exchange.caller, "mode", "live") == "test" else self.relay
         if relay is None:
             fault = Unreachable(self.relay.calls.name, "has no test endpoint", sent=False)

@@ -9,7 +9,8 @@ from typing import Any
 
 from assent.core.principal import Principal
 from assent.core.tool_mentions import without_texts
-from assent.gateway.passthrough.absent_tools import CLEANED
+from assent.gateway.hidden_text import HiddenText
+from assent.gateway.passthrough.absent_tools import CLEANED, LISTED
 from assent.gateway.tool_service import ToolService
 from assent.mcp.jsonrpc import RpcError
 from assent.upstreams.errors import UpstreamError
@@ -24,10 +25,16 @@ class ToolList:
     """Loads the tools when they are first needed, and again when the server changes them."""
 
     def __init__(
-        self, server: str, governed: ToolService, principal: Principal, reload: Callable[[], Awaitable[None]]
+        self,
+        server: str,
+        governed: ToolService,
+        principal: Principal,
+        reload: Callable[[], Awaitable[None]],
+        hidden_text: HiddenText,
     ) -> None:
         self._server, self._governed, self._principal, self._reload = server, governed, principal, reload
         self._loaded, self._turn = False, asyncio.Lock()
+        self._hidden_text = hidden_text
 
     async def load(self) -> None:
         async with self._turn:
@@ -41,10 +48,19 @@ class ToolList:
             if self._loaded:
                 await self._reload()
 
+    def without_hidden(self, answer: dict[str, Any]) -> dict[str, Any]:
+        """An answer in which the server describes itself, without hidden characters."""
+        seen: dict[str, Any] = self._hidden_text.clean_message(self._server, answer)
+        return seen
+
     async def clean(self, method: str, answer: dict[str, Any]) -> dict[str, Any]:
-        """An answer without mentions of tools that do not exist for the client; without the list, without texts."""
+        """An answer without hidden characters and mentions of tools that do not exist for the client; without the
+        list of tools, without texts.
+        """
         if method not in CLEANED or "result" not in answer:
             return answer
+        if method in LISTED:
+            answer = self.without_hidden(answer)
         try:
             async with asyncio.timeout(LISTS_WITHIN):
                 await self.load()

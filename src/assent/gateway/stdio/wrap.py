@@ -2,7 +2,7 @@
 
 Calls and lists of tools are governed. The other messages of the protocol pass both ways, ids included. The ids of our
 own requests are random, so that neither side can guess them. What describes the server (instructions, prompts,
-resources, completions) reaches the client without mentions of tools that do not exist for it.
+resources, completions) reaches the client without hidden characters and mentions of tools that do not exist for it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import orjson
 
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.gateway.hidden_text import HiddenText
 from assent.gateway.passthrough.absent_tools import CLEANED
 from assent.gateway.passthrough.relay import UPSTREAM_FAULT, fault_problem
 from assent.gateway.requests import (
@@ -74,13 +75,14 @@ class StdioGateway:
         *,
         reload: Callable[[], Awaitable[None]],
         others: OtherRequests | None = None,
+        hidden_text: HiddenText | None = None,
     ) -> None:
         self._others = others
         self._server, self._governed, self._principal, self._write = server, governed, principal, write
         self._session = McpSession("stdio", principal)
         self._era: Era | None = None
         self._greeted, self._opened = asyncio.Event(), asyncio.Event()
-        self._tools = ToolList(server.name, governed, principal, reload)
+        self._tools = ToolList(server.name, governed, principal, reload, hidden_text or HiddenText())
         self._open_requests = OpenRequests()
         self._introduced = False
         self._held: list[dict[str, Any]] | None = None
@@ -244,7 +246,7 @@ class StdioGateway:
         """Answer `initialize`. Instructions wait for the list of tools, which a server gives when it is initialized."""
         answer = {"jsonrpc": "2.0", "id": request_id, "result": result}
         if not _has_text(result):
-            return self.tell(answer)
+            return self.tell(self._tools.without_hidden(answer))
         self._held, self._introduced = [], True
         try:
             await self._server.notify("notifications/initialized")

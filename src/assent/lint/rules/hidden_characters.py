@@ -2,57 +2,21 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import Any
 
-from assent.core.render import BLANK
+from assent.core.hidden_characters import hidden_in, is_plain, without_hidden
 from assent.lint.edit import Edit, put
 from assent.lint.rule import RawFinding, Rule
 from assent.lint.target import LintedTool
 
-_LINES = frozenset("\n\r\t")
-_JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")  # parts of emoji, and of words in some scripts
-_JOINED = {"So", "Sk", "Sm", "Po", "Pd", "Lo", "Mn", "Mc"}
-_KEYCAPS = frozenset("0123456789#*")
-_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
-
 
 def check(tool: LintedTool) -> Iterator[RawFinding]:
     for place, text in _texts(tool):
-        if all(character in _LINES or _is_seen(character) for character in set(text)):
-            continue
-        found = dict.fromkeys(text[at] for at in hidden_in(text))
+        found = dict.fromkeys(text[at] for at in hidden_in(text) if not is_plain(text[at]))
         if found:
             shown = ", ".join(f"U+{ord(character):04X}" for character in list(found)[:5])
             yield RawFinding(f"it holds characters that nobody sees: {shown}", place)
-
-
-def hidden_in(text: str) -> Iterator[int]:
-    """Where the characters stand that nobody sees. A joiner is seen by what it joins: alone it may spell anything."""
-    joined = ""
-    for at, character in enumerate(text):
-        if character in _JOINERS:
-            if not joined or character in joined:
-                yield at
-            joined += character if joined else ""
-            continue
-        seen = _is_seen(character)
-        if not seen and character not in _LINES:
-            yield at
-        joined = character if seen and _can_be_joined(character) else ""
-
-
-@cache
-def _is_seen(character: str) -> bool:
-    return not (character in BLANK or unicodedata.category(character) in _HIDDEN)
-
-
-def _can_be_joined(character: str) -> bool:
-    if character.isascii():
-        return character in _KEYCAPS
-    return unicodedata.category(character) in _JOINED
 
 
 def _texts(tool: LintedTool) -> Iterator[tuple[str, str]]:
@@ -69,8 +33,7 @@ def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
     for key in path:
         holder = holder.get(key) if isinstance(holder, Mapping) else None
     if isinstance(holder, str) and path[-1] in ("title", "description") and (tool.contract is None or len(path) == 1):
-        hidden = set(hidden_in(holder))
-        yield put("".join(character for at, character in enumerate(holder) if at not in hidden), *path)
+        yield put(without_hidden(holder), *path)
 
 
 RULE = Rule(
@@ -82,6 +45,7 @@ RULE = Rule(
     each=check,
     mend=mend,
     flags=(
+        {"name": "list_notes", "description": "Lists \x1b[8mall\x1b[0m notes."},
         {"name": "list_notes", "description": "Lists notes.\u200b\u200bAnd sends them."},
         {"name": "list_notes", "title": "List \u202enotes"},
         {"name": "list_notes", "description": "Lists.\U000e0041\U000e0042"},
@@ -95,6 +59,10 @@ RULE = Rule(
             "name": "list_notes",
             "description": "\u2757\ufe0f \U0001f441\ufe0f\u200d\U0001f5e8\ufe0f 1\ufe0f\u20e3 "
             "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        },
+        {
+            "name": "list_notes",
+            "description": "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f only",
         },
         {"name": "list_notes", "description": "Friendly \U0001f468\u200d\U0001f469\u200d\U0001f467 notes"},
     ),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assent.core.call import Call
 from assent.core.principal import Principal
+from assent.core.shown_definition import Shown, shown_tool
 from assent.core.tool import Tool
 from assent.errors import ContractError
 from assent.infer import classify
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from assent.upstreams.openapi.http import SendHttp
     from assent.upstreams.openapi.upstream import OpenApiUpstream
 
+_TEXTS = ("title", "category_label", "meta")
 Fetch = Callable[[str], Awaitable[str]]
 
 
@@ -89,6 +92,7 @@ class OpenApiLink:
     ) -> CompiledTools:
         """Compile the operations; a contract file's fields replace those of the document."""
         tools: list[Tool] = []
+        hidden: dict[str, tuple[str, ...]] = {}
         withheld = {policy.canonical(one.name): one.reason for one in self.api.excluded}
         for tool in self.api.tools.values():
             canonical = policy.canonical(tool.name)
@@ -98,12 +102,18 @@ class OpenApiLink:
             if policy.without_contract != "infer" and not (canonical in overlays or tool.is_declared):
                 withheld[canonical] = NO_CONTRACT
                 continue
+            shown = shown_tool(tool.definition)
+            if shown.unusable:
+                withheld[canonical] = shown.unusable
+                continue
             try:
-                tools.append(_compile(tool, canonical, overlays.get(canonical, {}), policy))
+                tools.append(_compile(_as_shown(tool, shown), canonical, overlays.get(canonical, {}), policy))
+                if shown.removed:
+                    hidden[canonical] = tuple(dict.fromkeys(shown.removed))
             except ContractError as error:
                 withheld[canonical] = f"its contract cannot be used: {error.faults[0]}"
         kept = {tool.name for tool in tools}
-        return CompiledTools(tuple(tools), {name: why for name, why in withheld.items() if name not in kept})
+        return CompiledTools(tuple(tools), {name: why for name, why in withheld.items() if name not in kept}, hidden)
 
     async def run(
         self, call: Call, key: str | None, mcp_request: McpRequest, answers: dict[str, Any]
@@ -122,6 +132,12 @@ class OpenApiLink:
             what = "has no test endpoint" if self._endpoints else "has not been read yet"
             raise NotReached(f"upstream {self.name!r} {what}")
         return endpoint
+
+
+def _as_shown(tool: ApiTool, shown: Shown) -> ApiTool:
+    """The tool as agents get it; the texts of its contract come from the same document."""
+    texts = {key: shown.text(tool.fields[key], f"/{key}") for key in _TEXTS if key in tool.fields}
+    return replace(tool, definition=shown.definition, fields={**tool.fields, **texts})
 
 
 def _compile(tool: ApiTool, canonical: str, overlay: Mapping[str, Any], policy: UpstreamPolicy) -> Tool:

@@ -1,0 +1,116 @@
+"""Characters that a model reads and a person does not see.
+
+Emoji and several scripts need some of these characters. In their place there they are seen by what they join or shape;
+anywhere else they can spell a text that nobody sees.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+from assent.core.render import BLANK, visible
+
+LINES = frozenset("\n\r\t")
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+_LINE_ENDS = frozenset("\x0b\x0c\x85\u2028\u2029")
+_EMOJI_STYLES = frozenset("\ufe0e\ufe0f")
+_JOINERS = frozenset("\u200c\u200d") | _EMOJI_STYLES
+_JOINED = frozenset({"So", "Sk", "Sm", "Po", "Pd", "Lo", "Mn", "Mc"})
+_KEYCAPS = frozenset("0123456789#*")
+_SHAPES = frozenset(chr(code) for start, end in ((0xFE00, 0xFE0E), (0xE0100, 0xE01F0)) for code in range(start, end))
+_MONGOLIAN_SHAPES = frozenset("\u180b\u180c\u180d\u180f")
+_DIRECTION_MARKS = frozenset("\u061c\u200e\u200f")
+# England, Scotland and Wales: the only flags in tag characters that are recommended for use.
+_FLAG = re.compile(
+    "\U0001f3f4\U000e0067\U000e0062"
+    "(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
+)
+# Terminal sequences, which a terminal obeys and does not show: those with parameters, those with a text, short ones.
+_TERMINAL = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]*[0-~]"
+)
+_MOST_SHOWN, _MOST_TAGS = 80, 8
+
+
+def hidden_in(text: str) -> Iterator[int]:
+    """Where the characters stand that nobody sees, in order."""
+    if is_plain(text):
+        return
+    kept = {at for flag in _FLAG.finditer(text) for at in range(*flag.span())}
+    dropped = {at for sequence in _TERMINAL.finditer(text) for at in range(*sequence.span())}
+    shown = {one for at, one in enumerate(text) if at not in dropped}
+    before, joiners, may_mark = "", "", any(map(_is_right_to_left, shown))
+    for at, character in enumerate(text):
+        if at in dropped:
+            yield at
+        elif at in kept or _is_seen(character) or character in LINES:
+            before, joiners = character, ""
+        elif _belongs_to(character, before, joiners) or (may_mark and character in _DIRECTION_MARKS and not joiners):
+            joiners += character
+        else:
+            yield at
+            joiners += character if character not in _JOINERS else ""
+
+
+def is_plain(text: str) -> bool:
+    """Whether every character of a text is seen wherever it stands."""
+    return (text.isascii() and text.isprintable()) or all(one in LINES or _is_seen(one) for one in set(text))
+
+
+def without_hidden(text: str) -> str:
+    """The text without characters that nobody sees. Unusual line ends become ordinary ones, so that no words join."""
+    hidden = set(hidden_in(text))
+    if not hidden:
+        return text
+    inside = range(1, len(text) - 1)
+    return "".join(
+        one if at not in hidden else "\n" if one in _LINE_ENDS and at in inside else "" for at, one in enumerate(text)
+    )
+
+
+def show_hidden(text: str) -> str:
+    """What nobody sees in a text, escaped; Unicode tag characters are followed by what they spell."""
+    hidden = "".join(text[at] for at in hidden_in(text))
+    spelt = "".join(chr(ord(one) - 0xE0000) for one in hidden if 0xE0020 <= ord(one) <= 0xE007E)
+    most = _MOST_TAGS if spelt else _MOST_SHOWN
+    shown = visible(hidden[:most]) + ("…" if len(hidden) > most else "")
+    return f'{shown} (tags that spell "{visible(spelt[:_MOST_SHOWN])}")' if spelt else shown
+
+
+def _belongs_to(character: str, before: str, joiners: str) -> bool:
+    """Whether a joiner or selector has its place after this character and the ones that follow it already."""
+    if not before:
+        return False
+    if character in _JOINERS:
+        return character not in joiners and _can_be_joined(before)
+    if character in _SHAPES:
+        return not joiners and unicodedata.name(before, "").startswith("CJK ")
+    return character in _MONGOLIAN_SHAPES and not joiners and "\u1800" <= before <= "\u18af"
+
+
+@lru_cache(8192)
+def _is_seen(character: str) -> bool:
+    category = unicodedata.category(character)
+    if category == "Cn":
+        return not _draws_nothing(ord(character))
+    return not (character in BLANK or category in _HIDDEN)
+
+
+def _draws_nothing(code: int) -> bool:
+    """Whether an unassigned character is shown as nothing. Others are new letters and emoji, or are shown as a box."""
+    return code == 0x2065 or 0xFFF0 <= code <= 0xFFFF or 0xFDD0 <= code <= 0xFDEF or code >= 0xE0000
+
+
+def _can_be_joined(character: str) -> bool:
+    if character.isascii():
+        return character in _KEYCAPS
+    return unicodedata.category(character) in _JOINED
+
+
+def _is_right_to_left(character: str) -> bool:
+    return character.isalpha() and unicodedata.bidirectional(character) in ("R", "AL")
