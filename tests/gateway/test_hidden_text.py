@@ -18,7 +18,7 @@ from assent.core.pins import pins_of, pins_text
 from assent.core.shown_definition import UNUSABLE, is_clean
 from assent.gateway.hidden_text import MOST_NOTES, HiddenText
 from assent.gateway.passthrough.absent_tools import Cleaned
-from assent.upstreams.errors import ProtocolViolation
+from assent.upstreams.errors import Oversized, ProtocolViolation
 from support.console_browser import signed_in
 from support.gateways import configuration, gateway, post, rpc
 from support.processes import commanded, running
@@ -241,3 +241,9 @@ def test_what_was_removed_from_tools_is_logged_when_it_is_new(caplog: pytest.Log
     assert [message.rpartition("{")[2] for message in caplog.messages] == ["200b})", "200c})"]
     found.note_tools({"notes": {}})
     assert found.tools_of("notes") == []
+
+
+async def test_an_answer_that_is_nested_too_deeply_to_be_cleaned_is_refused() -> None:
+    deep = b'{"a":' * 900 + b'"\\u200b"' + b"}" * 900
+    with pytest.raises(Oversized, match="nested too deeply"):
+        await relayed(b'{"jsonrpc":"2.0","id":1,"result":{"_meta":' + deep + b"}}", JSON)

@@ -9,6 +9,8 @@ from assent.core.outcome import Refusal
 from assent.mcp.protocol import INTERNAL_ERROR, METHOD_NOT_FOUND, PARSE_ERROR
 
 RequestId = str | int
+_FEW_LEVELS = 200
+"""The writer of JSON takes 254 levels, and its reader more."""
 
 
 class RpcError(Exception):
@@ -32,6 +34,17 @@ def read_response(message: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(result, dict):
         raise ValueError("the response is not JSON-RPC")
     return result
+
+
+def is_too_deep(text: bytes, message: Any) -> bool:
+    """Whether a message is nested so deeply that it can be read but not written again."""
+    if text.count(b"[") + text.count(b"{") <= _FEW_LEVELS:
+        return False
+    try:
+        orjson.dumps([[[[[[message]]]]]])  # The deepest nesting that any code adds around a message.
+    except TypeError:
+        return True
+    return False
 
 
 def settle(answer: asyncio.Future[dict[str, Any]], message: dict[str, Any], invalid: Exception | None = None) -> None:

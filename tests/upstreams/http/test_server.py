@@ -313,6 +313,18 @@ async def test_an_answer_or_an_event_that_is_too_large_is_refused() -> None:
                 await client.request("tools/call", CALL, MODERN)
 
 
+async def test_an_answer_that_is_nested_too_deeply_is_refused() -> None:
+    async def script(conversation: Conversation) -> None:
+        _, body = await conversation.read_request()
+        deep = b'{"a":' * 900 + b"1" + b"}" * 900
+        head = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[],"_meta":' % orjson.loads(body)["id"]
+        await conversation.answer(head + deep + b"}}")
+
+    async with upstream(script) as (server, _):
+        with pytest.raises(Oversized, match="nested too deeply"):
+            await server.request("tools/call", CALL, MODERN)
+
+
 async def test_a_session_the_upstream_forgot_is_lost_and_nothing_was_done() -> None:
     async with upstream(plain(b'{"jsonrpc":"2.0","id":null,"error":{}}', status=b"404 Gone")) as (client, _):
         with pytest.raises(SessionLost):

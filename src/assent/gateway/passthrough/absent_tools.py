@@ -10,6 +10,7 @@ from typing import Any
 import orjson
 
 from assent.core.tool_mentions import Mentions
+from assent.mcp.jsonrpc import is_too_deep
 from assent.upstreams.errors import Oversized, ProtocolViolation
 from assent.web.asgi import Message, Send
 
@@ -93,5 +94,7 @@ class Cleaned:
         except orjson.JSONDecodeError:
             # Some clients read more than JSON, and what cannot be read here cannot be cleaned.
             raise ProtocolViolation(self._upstream, "described itself in text that is not JSON", sent=True) from None
+        if is_too_deep(text, message):
+            raise Oversized(self._upstream, "described itself in text that is nested too deeply", sent=True)
         cleaned = self._clean_message(message)
         return text if cleaned is message else orjson.dumps(cleaned)

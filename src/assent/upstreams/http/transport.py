@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from assent.mcp.channel import StreamListener
-from assent.mcp.jsonrpc import cannot_be_asked, read_response
+from assent.mcp.jsonrpc import cannot_be_asked, is_too_deep, read_response
 from assent.mcp.mirrored_headers import encode_header_value
 from assent.mcp.protocol import MODERN_PROTOCOL_VERSIONS, NAME_BEARING_METHODS
 from assent.mcp.sse import Event, EventReader, EventTooLarge, Turns
@@ -259,6 +259,8 @@ class McpHttpTransport:
             raise self._violation("the response is not JSON") from None
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             raise self._violation("the response is not JSON-RPC")
+        if is_too_deep(text, message):
+            raise Oversized(self.pool.name, "the response is nested too deeply", sent=True)
         return message
 
     def _unwrap(self, message: dict[str, Any], request_id: int) -> dict[str, Any]:

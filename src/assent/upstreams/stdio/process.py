@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from assent.mcp.jsonrpc import is_too_deep
 from assent.mcp.sse import Turns
 from assent.upstreams.errors import ConnectionLost, Oversized, ProtocolViolation, Unreachable, UpstreamError
 from assent.upstreams.stdio.stderr import StderrLog
@@ -25,7 +26,6 @@ STOP_TIMEOUT = 2.0
 _DRAIN_TIMEOUT = 0.5
 _NOISE_SHOWN = 5
 _EDGE = 1024
-_DEEPEST = 200
 _ID = rb'"id"\s*:\s*("[^"\\]*"|[0-9]+)'
 _VERSION = rb'"jsonrpc"\s*:\s*"2\.0"'
 _FIRST = re.compile(rb"\s*\{\s*(?:%b\s*,\s*)?%b" % (_VERSION, _ID))
@@ -179,7 +179,7 @@ class ServerProcess:
             return self._fail_request(
                 id_of_unversioned_response(message), ProtocolViolation, "the response is not JSON-RPC"
             )
-        if line.count(b"[") + line.count(b"{") > _DEEPEST and not _is_writable(message):
+        if is_too_deep(line, message):
             self._log_noise(line)
             return self._fail_request(message.get("id"), Oversized, "the response is nested too deeply")
         self._on_message(message)
@@ -233,14 +233,6 @@ def _is_message(message: Any) -> bool:
         return False
     known = message.get("id").__class__ in (int, str, type(None))
     return known and isinstance(message.get("method", ""), str)
-
-
-def _is_writable(message: dict[str, Any]) -> bool:
-    try:
-        orjson.dumps([[[[[[message]]]]]])  # The deepest nesting that any code adds around a message.
-    except TypeError:
-        return False
-    return True
 
 
 def start_failure(launch: LaunchSpec, error: Exception) -> str:
