@@ -53,10 +53,10 @@ def load(config: Path | None, host: str) -> Settings:
     return settings
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
     """The listening socket; raises SettingsError if the address cannot be used."""
     try:
-        return bind(host, port)
+        return bind(host, port, shared=shared)
     except OSError as error:
         raise SettingsError(Fault(f"{host}:{port} cannot be used: {error.strerror}", "Choose another --port")) from None
 
@@ -66,15 +66,18 @@ def reserve(host: str, port: int) -> socket.socket:
     listener = listen(host, port)
     if not SPREADS:
         return listener
-    port = listener.getsockname()[1]
-    listener.close()
-    return bind(host, port, shared=True, accepts=False)
+    with listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        kept = bind(host, listener.getsockname()[1], shared=True, accepts=False)
+    # Without this, anybody on the machine could listen on the port while no worker does.
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+    return kept
 
 
 def own_listener(order: WorkerOrder) -> socket.socket:
     """The socket on which a worker accepts connections: its own, or the supervisor's where systems do not spread."""
     if SPREADS:
-        return bind(order.host, order.port, shared=True)
+        return listen(order.host, order.port, shared=True)
     return socket.socket(fileno=order.listener)
 
 

@@ -59,6 +59,7 @@ class WorkerSupervisor:
                 logger.info("Assent serves %d tools at %s/mcp (%s) with %d workers", count, where, mode, len(first))
                 keepers = [asyncio.create_task(self._keep(*one)) for one in enumerate(first)]
                 await self.stopping.wait()
+                logger.info("Stopping: running calls have up to %g s to end.", MOST_DRAIN)
         finally:
             await self._end(keepers)
         if not all(said) and not self.stopping.is_set():
@@ -73,6 +74,7 @@ class WorkerSupervisor:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=[self._listener.fileno()],
+            process_group=0,  # Ctrl-C in a terminal reaches the supervisor alone, which tells the workers.
         )
         assert process.stdin is not None
         process.stdin.write(order.encode())  # Every user of the machine can read arguments.
@@ -98,16 +100,13 @@ class WorkerSupervisor:
         """Starts this worker again whenever it ends."""
         pause, since = FIRST_PAUSE, time.monotonic()
         while True:
-            code = await process.wait()
+            how = _how_it_ended(await process.wait(), served=process.pid in self._ready)
             self._ready.discard(process.pid)
             if self.stopping.is_set():
                 return
             pause = FIRST_PAUSE if time.monotonic() - since > STEADY else pause
-            logger.error(
-                "worker %d (process %d) ended with %d and starts again in %g s; its calls are in doubt, or "
-                "finished if they had no effect",
-                index, process.pid, code, pause,
-            )  # fmt: skip
+            rest = "; the others serve on" if self._ready else "; until then connections are refused"
+            logger.error("worker %d (process %d) %s; it starts again in %g s%s", index, process.pid, how, pause, rest)
             process, pause = await self._start_again(index, pause)
             since = time.monotonic()
             if await self._wait_until_ready(process):
@@ -148,6 +147,13 @@ class WorkerSupervisor:
             logger.error("%d workers did not stop in %g s and were ended", len(late), MOST_DRAIN)
             self._signal_all(signal.SIGKILL)
             await asyncio.gather(*ends)
+
+
+def _how_it_ended(code: int, *, served: bool) -> str:
+    """What the log says about a worker that has ended, and about its calls."""
+    names = {one.value: one.name for one in signal.Signals}
+    how = f"was ended by {names.get(-code, f'signal {-code}')}" if code < 0 else f"ended with exit code {code}"
+    return f"{how}, so its running calls may be in doubt (assent claims list)" if served else f"{how} before it served"
 
 
 def start(config: Path | None, host: str, port: int, log_format: str, log_level: str, workers: int) -> None:
