@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from assent.cli.serve_order import WorkerOrder, reserve
+from assent.cli import cli
+from assent.cli.serve_order import WorkerOrder, make_socket_folder, reserve
 from assent.cli.serve_worker import Worker
 from assent.cli.serve_workers import _how_it_ended
 from assent.contract.yaml_document import write_yaml
-from assent.errors import SettingsError
+from assent.errors import SettingsError, StoreError
 from assent.gateway.workers import peers, private_server
 from assent.gateway.workers.private_server import PrivateServer
 from assent.web.asgi import Receive, Scope, Send
@@ -180,6 +182,28 @@ async def test_a_worker_starts_again_after_the_folder_of_the_sockets_was_removed
                 await asyncio.sleep(0.05)
         metrics = (await running.get("/metrics")).text
         assert all(f'worker="{number}"' in metrics for number in range(WORKERS))
+
+
+def test_a_path_that_is_too_long_for_sockets_is_refused_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    with pytest.raises(SettingsError, match=r"is too long for the name of a socket\. Set TMPDIR to a shorter path"):
+        make_socket_folder()
+    assert list(long.iterdir()) == []
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(SettingsError, match="there is no place for the sockets of the workers: No such file"):
+        make_socket_folder()
+
+
+def test_a_store_that_cannot_be_opened_is_named_once_and_not_by_every_worker(tmp_path: Path) -> None:
+    file = tmp_path / "assent.yaml"
+    settings = {"store": f"sqlite:///{tmp_path}/no/assent.db", "upstreams": {"one": {"url": "http://127.0.0.1:9/mcp"}}}
+    file.write_text(write_yaml({**settings, "auth": {"anonymous": {"kind": "agent"}}}))
+    done = CliRunner().invoke(cli, ["serve", "-c", str(file), "--port", "0", "--workers", "2"])
+    assert isinstance(done.exception, StoreError) and "does not exist. Create it first." in str(done.exception)
 
 
 @pytest.mark.parametrize(

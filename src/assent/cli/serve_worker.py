@@ -129,7 +129,7 @@ def main(order: WorkerOrder) -> None:
     # What others print goes to the log: the supervisor reads one line, and a full pipe would stop the worker.
     supervisor = os.dup(STDOUT)
     os.dup2(STDERR, STDOUT)
-    logs.begin(order.log_format, order.log_level)
+    logs.begin(order.log_format, order.log_level, order.index)
     logs.log_uncaught()
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)  # The supervisor says when requests are answered.
     with logs.errors_as_json(order.log_format):

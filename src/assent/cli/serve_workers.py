@@ -14,13 +14,13 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-from assent.cli.serve_order import WorkerOrder, check_workers, fixed_settings, load, reserve
+from assent.cli.serve_order import WorkerOrder, check_workers, fixed_settings, load, make_socket_folder, reserve
 from assent.errors import AssentError
 from assent.gateway import logging as logs
+from assent.stores.inspect import check_store
 
 logger = logging.getLogger(__name__)
 
@@ -63,7 +63,7 @@ class WorkerSupervisor:
         finally:
             await self._end(keepers)
         if not all(said) and not self.stopping.is_set():
-            raise WorkerFailed("A worker did not start, so nothing is served.")
+            raise WorkerFailed("A worker did not start, so nothing is served. Its own message is above.")
 
     async def _start(self, index: int) -> asyncio.subprocess.Process:
         order = WorkerOrder(**{**vars(self._order), "index": index})
@@ -164,11 +164,12 @@ def start(config: Path | None, host: str, port: int, log_format: str, log_level:
     with logs.errors_as_json(log_format):
         settings = load(config, host)
         check_workers(settings, workers)
+        asyncio.run(check_store(settings.store))  # Here, so that it is said once and not by every worker.
         listener = reserve(host, port)
         port = listener.getsockname()[1]
-        directory = tempfile.mkdtemp(prefix="assent-")
+        directory = make_socket_folder()
         order = WorkerOrder(
-            str(config) if config else None, host, port, listener.fileno(), 0, workers, directory,
+            str(config) if config else None, host, port, listener.fileno(), 0, workers, str(directory),
             fixed_settings(settings), log_format, log_level,
         )  # fmt: skip
         try:
