@@ -8,8 +8,6 @@ import json
 import os
 import re
 import signal
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +17,6 @@ import pytest
 from click.testing import CliRunner
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.server import MCPServer
 
 from assent.cli import cli
 from assent.cli.serve_order import WorkerOrder
@@ -29,93 +26,15 @@ from assent.errors import SettingsError
 from assent.web.server import bind
 from support import talking_server
 from support.aging import aged
-from support.gateways import HEADERS, rpc
+from support.gateway_workers import WORKERS, children, is_alive, spread, workers
+from support.gateways import rpc
 from support.loopback_server import serving
 from support.postgres_server import drop_store, new_store_url
-from support.processes import Command, commanded
-from support.transports import over_http
+from support.processes import commanded
 
-WORKERS, CALLERS = 2, 60
+CALLERS = 60
 HANDSHAKE = "2025-11-25"
 OPEN = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-
-
-class Notes:
-    """A server with its own log of what happened."""
-
-    def __init__(self) -> None:
-        self.effects: list[str] = []
-        self.started, self.go = asyncio.Event(), asyncio.Event()
-        self.server = MCPServer("notes", log_level="ERROR")
-
-        @self.server.tool()
-        def note(text: str) -> dict[str, int]:
-            """Writes a note."""
-            self.effects.append(text)
-            return {"number": len(self.effects)}
-
-        @self.server.tool()
-        async def slow_note(text: str) -> dict[str, int]:
-            """Writes a note when it is let go."""
-            self.started.set()
-            await self.go.wait()
-            self.effects.append(text)
-            return {"number": len(self.effects)}
-
-
-def children(command: Command) -> list[int]:
-    parent = command.process.pid
-    return [int(one) for one in Path(f"/proc/{parent}/task/{parent}/children").read_text().split()]
-
-
-class Workers:
-    """A running gateway with several workers, and clients that open a connection for every request."""
-
-    def __init__(self, command: Command, url: str, notes: Notes, file: Path) -> None:
-        self.command, self.url, self.notes, self.file = command, url, notes, file
-
-    def pids(self) -> list[int]:
-        return children(self.command)
-
-    async def call(self, tool: str, key: str, **headers: str) -> Any:
-        body = rpc("tools/call", name=tool, arguments={"text": key})
-        answer = await self.post(body, **{"idempotency-key": json.dumps(key), **headers})
-        return json.loads(answer.text.rsplit("data: ", 1)[-1])["result"]
-
-    async def post(self, body: Any, **headers: str) -> httpx2.Response:
-        async with httpx2.AsyncClient(timeout=60, trust_env=False) as client:
-            return await client.post(self.url, json=body, headers={**HEADERS, **headers})
-
-    async def get(self, path: str, **headers: str) -> httpx2.Response:
-        async with httpx2.AsyncClient(timeout=60, trust_env=False) as client:
-            return await client.get(self.url.removesuffix("/mcp") + path, headers=headers)
-
-
-@asynccontextmanager
-async def workers(folder: Path, store: str = "", upstream: str = "", **more: Any) -> AsyncIterator[Workers]:
-    notes, file = Notes(), folder / "assent.yaml"
-    tools = {"note": {"side_effect": "write"}, "slow_note": {"side_effect": "write"}}
-    (folder / "contracts.yaml").write_text(write_yaml({"tools": tools}))
-    async with AsyncExitStack() as stack:
-        url = upstream or await stack.enter_async_context(over_http(notes.server))
-        settings = {
-            "store": store or f"sqlite:///{folder}/assent.db",
-            "upstreams": {"notes": {"url": url}},
-            "contracts": [] if upstream else [str(folder / "contracts.yaml")],
-            "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
-            "secrets": {"directory": str(folder / "keys")},
-            **more,
-        }
-        file.write_text(write_yaml(settings))
-        serve = ("serve", "-c", str(file), "--port", "0", "--workers", str(WORKERS))
-        command = await stack.enter_async_context(commanded(*serve))
-        said = await command.said(rf"serves \d+ tools at (http\S+/mcp) \(\w+\) with {WORKERS} workers")
-        yield Workers(command, said[1], notes, file)
-
-
-def spread(metrics: str) -> set[str]:
-    """The workers that have answered calls."""
-    return set(re.findall(r'^assent_calls_total\{worker="(\d)"', metrics, re.MULTILINE))
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
@@ -140,7 +59,7 @@ async def test_a_killed_worker_is_started_again_and_the_port_keeps_answering(tmp
     async with workers(tmp_path) as running:
         before = running.pids()
         os.kill(before[0], signal.SIGKILL)
-        await running.command.said(rf"worker \d \(process {before[0]}\) ended with -9 and starts again")
+        await running.command.said(rf"worker \d \(process {before[0]}\) was ended by SIGKILL")
         answers = await asyncio.gather(*(running.call("note", f"after {number}") for number in range(9)))
         assert {one["structuredContent"]["number"] for one in answers} == set(range(1, 10))
         await running.command.said(r"worker \d \(process \d+\) serves again")
@@ -204,7 +123,7 @@ async def test_a_reload_and_the_end_of_the_supervisor_reach_every_worker_and_nob
             await running.command.said("the new configuration is used")
         running.command.process.kill()
         async with asyncio.timeout(60):
-            while any(map(_is_alive, pids)):  # noqa: ASYNC110 (other processes set no event)
+            while any(map(is_alive, pids)):  # noqa: ASYNC110 (other processes set no event)
                 await asyncio.sleep(0.05)
 
 
@@ -242,14 +161,6 @@ async def test_a_worker_is_tried_again_when_the_machine_cannot_start_a_process(
     said, _ = await process.communicate(b"")
     assert json.loads(said)["index"] == 1 and caplog.text.count("worker 1 cannot be started and is tried again") == 2
     listener.close()
-
-
-def _is_alive(pid: int) -> bool:
-    """Whether a process runs; in a container without an init, an ended one stays as a zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 @pytest.mark.parametrize(

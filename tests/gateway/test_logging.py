@@ -120,3 +120,16 @@ def test_logging_begins_in_the_form_asked_for(capsys: pytest.CaptureFixture[str]
         assert json.loads(capsys.readouterr().err)["message"] == "loud"
     finally:
         root.handlers[:], root.level = handlers, level
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_line_of_a_worker_has_its_number(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    try:
+        begin(form, "warning", 3)
+        logging.getLogger("assent").warning("loud")
+        said = capsys.readouterr().err
+    finally:
+        root.handlers[:], root.level = handlers, level
+    assert "worker 3: loud" in said if form == "text" else json.loads(said)["worker"] == 3

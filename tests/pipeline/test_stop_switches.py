@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -142,3 +143,25 @@ async def test_a_switch_set_in_another_process_holds_here_after_the_cache_is_old
     assert stop_switches.FRESH <= 1.0
     await one.close()
     await other.close()
+
+
+async def test_an_earlier_look_that_ends_later_does_not_undo_a_switch() -> None:
+    store, asked, go = MemoryStore(), asyncio.Event(), asyncio.Event()
+
+    class SlowStore(MemoryStore):
+        async def documents(self, kind: str, now: float, **more: Any) -> Any:
+            found = await store.documents(kind, now, **more)
+            if not asked.is_set():
+                asked.set()
+                await go.wait()
+            return found
+
+        document, put_document = store.document, store.put_document
+
+    switches = StopSwitches(SlowStore())
+    early = asyncio.create_task(switches.current())
+    await asked.wait()
+    await stop(switches, "everything")
+    go.set()
+    await early
+    assert (await switches.current()).stop_for_messages(CI, "") is not None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import os
 import socket
 import sys
+import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,6 +20,8 @@ from assent.web.server import bind
 
 SPREADS = sys.platform == "linux"
 """Whether the system spreads the connections to one port evenly over the processes that share it."""
+_LONGEST_FOLDER = 90
+"""Bytes. The name of a Unix socket has at most 103 on some systems."""
 _FIXED = ("store", "secrets", "public_url")
 
 
@@ -53,10 +57,10 @@ def load(config: Path | None, host: str) -> Settings:
     return settings
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, *, shared: bool = False) -> socket.socket:
     """The listening socket; raises SettingsError if the address cannot be used."""
     try:
-        return bind(host, port)
+        return bind(host, port, shared=shared)
     except OSError as error:
         raise SettingsError(Fault(f"{host}:{port} cannot be used: {error.strerror}", "Choose another --port")) from None
 
@@ -66,15 +70,31 @@ def reserve(host: str, port: int) -> socket.socket:
     listener = listen(host, port)
     if not SPREADS:
         return listener
-    port = listener.getsockname()[1]
-    listener.close()
-    return bind(host, port, shared=True, accepts=False)
+    with listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        kept = bind(host, listener.getsockname()[1], shared=True, accepts=False)
+    # Without this, anybody on the machine could listen on the port while no worker does.
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 0)
+    return kept
+
+
+def make_socket_folder() -> Path:
+    """A new folder for the sockets of the workers, which only this user can enter."""
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="assent-"))
+    except OSError as error:
+        why = f"there is no place for the sockets of the workers: {error.strerror}"
+        raise SettingsError(Fault(why, "Set TMPDIR to a folder in which this user can write")) from None
+    if len(os.fsencode(folder)) > _LONGEST_FOLDER:
+        folder.rmdir()
+        raise SettingsError(Fault(f"{folder} is too long for the name of a socket", "Set TMPDIR to a shorter path"))
+    return folder
 
 
 def own_listener(order: WorkerOrder) -> socket.socket:
     """The socket on which a worker accepts connections: its own, or the supervisor's where systems do not spread."""
     if SPREADS:
-        return bind(order.host, order.port, shared=True)
+        return listen(order.host, order.port, shared=True)
     return socket.socket(fileno=order.listener)
 
 

@@ -14,9 +14,9 @@ import click
 
 from assent.cli.serve_order import check_workers, listen, load
 from assent.config.anchors import anchors_of
-from assent.config.checks import check_bind, has_no_credentials, has_stored_keys
+from assent.config.checks import has_no_credentials
 from assent.config.keyring import Keyring
-from assent.config.load import find_file, find_settings
+from assent.config.load import find_file
 from assent.config.model import Settings
 from assent.config.pins import load_pins
 from assent.config.policies import policies_of, policy_faults
@@ -51,7 +51,7 @@ def start(config: Path | None, host: str, port: int, log_format: str, log_level:
     logs.log_uncaught()
     logger.setLevel(logging.INFO)  # The start and stop lines are logged at every level.
     with logs.errors_as_json(log_format):
-        run_loop(run(load(config, host), host, port, find_file(config), lambda: find_settings(config)))
+        run_loop(run(load(config, host), host, port, find_file(config), lambda: load(config, host)))
 
 
 async def _check(settings: Settings) -> None:
@@ -150,14 +150,9 @@ def at_port(settings: Settings, host: str, port: int) -> Settings:
 async def following(
     gateway_app: GatewayApp, file: Path, read: Callable[[], Settings], host: str, port: int, seen: Signature
 ) -> AsyncIterator[None]:
-    """Applies changed files while the block runs; SIGHUP reloads them at once."""
-
-    def reload() -> Settings:
-        settings = read()
-        check_bind(settings, host, lambda: asyncio.run(has_stored_keys(settings)))
-        return at_port(settings, host, port)
-
-    reloading, requested = ConfigReloader(gateway_app, file, reload, seen), asyncio.Event()
+    """Applies changed files while the block runs; SIGHUP reloads them at once. `read` checks what it loads."""
+    reloading = ConfigReloader(gateway_app, file, lambda: at_port(read(), host, port), seen)
+    requested = asyncio.Event()
 
     async def on_signal() -> None:
         while await requested.wait():

@@ -14,13 +14,13 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-from assent.cli.serve_order import WorkerOrder, check_workers, fixed_settings, load, reserve
+from assent.cli.serve_order import WorkerOrder, check_workers, fixed_settings, load, make_socket_folder, reserve
 from assent.errors import AssentError
 from assent.gateway import logging as logs
+from assent.stores.inspect import check_store
 
 logger = logging.getLogger(__name__)
 
@@ -59,10 +59,11 @@ class WorkerSupervisor:
                 logger.info("Assent serves %d tools at %s/mcp (%s) with %d workers", count, where, mode, len(first))
                 keepers = [asyncio.create_task(self._keep(*one)) for one in enumerate(first)]
                 await self.stopping.wait()
+                logger.info("Stopping: running calls have up to %g s to end.", MOST_DRAIN)
         finally:
             await self._end(keepers)
         if not all(said) and not self.stopping.is_set():
-            raise WorkerFailed("A worker did not start, so nothing is served.")
+            raise WorkerFailed("A worker did not start, so nothing is served. Its own message is above.")
 
     async def _start(self, index: int) -> asyncio.subprocess.Process:
         order = WorkerOrder(**{**vars(self._order), "index": index})
@@ -73,6 +74,7 @@ class WorkerSupervisor:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             pass_fds=[self._listener.fileno()],
+            process_group=0,  # Ctrl-C in a terminal reaches the supervisor alone, which tells the workers.
         )
         assert process.stdin is not None
         process.stdin.write(order.encode())  # Every user of the machine can read arguments.
@@ -98,16 +100,13 @@ class WorkerSupervisor:
         """Starts this worker again whenever it ends."""
         pause, since = FIRST_PAUSE, time.monotonic()
         while True:
-            code = await process.wait()
+            how = _how_it_ended(await process.wait(), served=process.pid in self._ready)
             self._ready.discard(process.pid)
             if self.stopping.is_set():
                 return
             pause = FIRST_PAUSE if time.monotonic() - since > STEADY else pause
-            logger.error(
-                "worker %d (process %d) ended with %d and starts again in %g s; its calls are in doubt, or "
-                "finished if they had no effect",
-                index, process.pid, code, pause,
-            )  # fmt: skip
+            rest = "; the others serve on" if self._ready else "; until then connections are refused"
+            logger.error("worker %d (process %d) %s; it starts again in %g s%s", index, process.pid, how, pause, rest)
             process, pause = await self._start_again(index, pause)
             since = time.monotonic()
             if await self._wait_until_ready(process):
@@ -150,6 +149,13 @@ class WorkerSupervisor:
             await asyncio.gather(*ends)
 
 
+def _how_it_ended(code: int, *, served: bool) -> str:
+    """What the log says about a worker that has ended, and about its calls."""
+    names = {one.value: one.name for one in signal.Signals}
+    how = f"was ended by {names.get(-code, f'signal {-code}')}" if code < 0 else f"ended with exit code {code}"
+    return f"{how}, so its running calls may be in doubt (assent claims list)" if served else f"{how} before it served"
+
+
 def start(config: Path | None, host: str, port: int, log_format: str, log_level: str, workers: int) -> None:
     """Opens the socket and serves until a signal."""
     logs.begin(log_format, log_level)
@@ -158,11 +164,12 @@ def start(config: Path | None, host: str, port: int, log_format: str, log_level:
     with logs.errors_as_json(log_format):
         settings = load(config, host)
         check_workers(settings, workers)
+        asyncio.run(check_store(settings.store))  # Here, so that it is said once and not by every worker.
         listener = reserve(host, port)
         port = listener.getsockname()[1]
-        directory = tempfile.mkdtemp(prefix="assent-")
+        directory = make_socket_folder()
         order = WorkerOrder(
-            str(config) if config else None, host, port, listener.fileno(), 0, workers, directory,
+            str(config) if config else None, host, port, listener.fileno(), 0, workers, str(directory),
             fixed_settings(settings), log_format, log_level,
         )  # fmt: skip
         try:

@@ -23,6 +23,7 @@ class StopSwitches:
         self._store = store
         self._set = NO_STOPS
         self._fresh_until = 0.0
+        self._looks = self._known_look = 0
         self._loading: asyncio.Task[StopSet] | None = None
 
     async def current(self) -> StopSet:
@@ -34,10 +35,12 @@ class StopSwitches:
         return await asyncio.shield(self._loading)
 
     async def _load(self) -> StopSet:
-        started = time.monotonic()
+        self._looks += 1
+        look, started = self._looks, time.monotonic()
         documents = await self._store.documents(KIND, time.time(), limit=MOST)
-        self._set = StopSet.of(map(stop_of, documents))
-        self._fresh_until = started + FRESH
+        if look > self._known_look:  # A look that began earlier may end later and know less.
+            self._set, self._known_look = StopSet.of(map(stop_of, documents)), look
+            self._fresh_until = started + FRESH
         return self._set
 
     async def all(self) -> list[Stop]:

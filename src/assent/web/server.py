@@ -153,7 +153,9 @@ class BoundedProtocol(HttpToolsProtocol):
             self._timer = None
 
 
-def make_server(app: App, *, keep_alive: int = 75, drain: int = 20, **extra: Any) -> uvicorn.Server:
+def make_server(
+    app: App, *, http: type[BoundedProtocol] = BoundedProtocol, keep_alive: int = 75, drain: int = 20, **extra: Any
+) -> uvicorn.Server:
     """A uvicorn server for `app`; run it with `serve(sockets=[...])`.
 
     When the server stops, requests have `drain` seconds to end. That is shorter than the half minute after which
@@ -162,7 +164,7 @@ def make_server(app: App, *, keep_alive: int = 75, drain: int = 20, **extra: Any
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            http=BoundedProtocol,
+            http=http,
             loop="none",
             ws="none",
             proxy_headers=False,
@@ -212,10 +214,10 @@ def bind(host: str, port: int, *, shared: bool = False, accepts: bool = True) ->
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         listener.bind((host, port))
+        if accepts:
+            listener.listen(2048)
     except OSError:
         listener.close()
         raise
-    if accepts:
-        listener.listen(2048)
     listener.setblocking(False)
     return listener

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -51,3 +52,22 @@ async def test_a_reader_only_puts_off_that_a_value_and_its_salt_go_from_the_writ
         assert files_with(tmp_path, b"canary 1") == files_with(tmp_path, salt) == []
         assert files_with(tmp_path, b"canary 2")
     await store.close()
+
+
+async def test_other_processes_write_while_a_reader_puts_off_an_erasure(tmp_path: Path) -> None:
+    path = tmp_path / "assent.db"
+    store, other = SqliteStore(path), SqliteStore(path, busy=0.5)
+    for number in range(3):
+        store.append(Entry("operator", AT, {}, {"arguments": f"canary {number}"}))
+    await store.flush()
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM audit_entries").fetchall()
+        erasing = asyncio.create_task(erase_one(store))
+        while not erasing.done():
+            other.append(Entry("operator", AT, {}))
+            await other.flush()  # It would be refused after half a second.
+        reader.execute("COMMIT")
+    await store.close()
+    await other.close()
+    assert files_with(tmp_path, b"canary 1") == []

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+from assent.gateway.workers.private_server import is_same_user
 from assent.mcp.strict_json import DEFAULT_BOUNDS
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.http.connection import HttpConnection, UpstreamResponse
@@ -104,13 +105,17 @@ class Peers:
             raise WorkerGone(f"there is no worker {number}")
         loop = asyncio.get_running_loop()
         try:
-            _, connection = await loop.create_unix_connection(
+            transport, connection = await loop.create_unix_connection(
                 lambda: HttpConnection(f"worker {number}", loop, lambda _: None, lambda _: None), str(place)
             )
         except OSError as error:
             raise WorkerGone(f"worker {number} does not answer") from error
         if not connection.usable:
             raise WorkerGone(f"worker {number} ended")
+        if not is_same_user(transport):  # A request has the caller's credentials.
+            transport.abort()
+            logger.error("%s belongs to another user of this machine; nothing is sent to it", place)
+            raise WorkerGone(f"the socket of worker {number} belongs to another user")
         return connection
 
 

@@ -79,16 +79,29 @@ def wait_to_begin(connection: sqlite3.Connection, patience: float) -> None:
 
     SQLite itself looks again after pauses that grow to a tenth of a second. A commit takes less than a millisecond.
     """
-    deadline, pause = time.monotonic() + patience, _FIRST_PAUSE
-    while True:
+
+    def begin() -> bool:
         try:
             connection.execute("BEGIN IMMEDIATE")
-            return
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
+            return False
+        return True
+
+    if not try_until(begin, patience):
+        connection.execute("BEGIN IMMEDIATE")
+
+
+def try_until(attempt: Callable[[], bool], patience: float) -> bool:
+    """Try again, for so many seconds, what needs a lock that another process has; returns whether it worked."""
+    deadline, pause = time.monotonic() + patience, _FIRST_PAUSE
+    while not attempt():
+        if time.monotonic() >= deadline:
+            return False
         time.sleep(pause)
         pause = min(pause * 1.1, _LONGEST_PAUSE)
+    return True
 
 
 def watch(path: Path) -> Callable[[], None]:

@@ -147,25 +147,20 @@ class Tables:
     def take_patience(self) -> float:
         """How many seconds the connection waits for another process. From now on it does not wait by itself."""
         [[milliseconds]] = self._connection.execute("PRAGMA busy_timeout").fetchall()
-        self._wait(0.0)
+        self._connection.execute("PRAGMA busy_timeout = 0").fetchall()
         return float(milliseconds) / 1000
 
-    def truncate_wal(self, patience: float) -> bool:
+    def truncate_wal(self) -> bool:
         """Merge the write-ahead log into the file, so that erased values are gone from it; returns whether it
         worked.
 
-        It fails while another connection reads, after waiting for so many seconds.
+        It fails while another connection reads. It does not wait for that, because it would keep the lock on which
+        all other processes wait.
         """
         try:
-            self._wait(patience)
             return not self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
         except sqlite3.Error:
             return False
-        finally:
-            self._wait(0.0)
-
-    def _wait(self, seconds: float) -> None:
-        self._connection.execute(f"PRAGMA busy_timeout = {round(seconds * 1000)}").fetchall()
 
     def append(self, rows: Sequence[Sealed]) -> None:
         """Append entries. SQLite numbers them, but would start at 1, so the first entry gets its index explicitly."""

@@ -32,7 +32,7 @@ from assent.stores.batching import (
 from assent.stores.operations import Order, StoreOperation, Sweep
 from assent.stores.record_rules import Records
 from assent.stores.sqlite.commit_batcher import CommitBatcher
-from assent.stores.sqlite.database_file import wait_to_begin
+from assent.stores.sqlite.database_file import try_until, wait_to_begin
 from assent.stores.sqlite.tables import Tables
 
 T = TypeVar("T")
@@ -45,6 +45,8 @@ _BAD_VALUE = (
     UnicodeError,
 )
 """Errors about the values given, not about the database itself."""
+_PURGE_WITHIN = 0.25
+"""Seconds for which calls wait while erased values are removed from the write-ahead log."""
 
 
 class SqliteWriter:
@@ -137,7 +139,7 @@ class SqliteWriter:
                 if self._broken is not None and not self._items:
                     break
             if last:
-                self._purge_erased(erased=False)
+                self._purge_erased(erased=False, within=self._patience)  # No other process will do it.
                 self._connection.close()
                 return
 
@@ -176,7 +178,7 @@ class SqliteWriter:
                 item.value = self._tables.prune(sweep)
             self._connection.execute("COMMIT")
             self._tables.committed(records)
-            self._purge_erased(erased=bool(records.changed.places))
+            self._purge_erased(erased=bool(records.changed.places), within=_PURGE_WITHIN)
         except BaseException:
             self._tables.forget()
             with suppress(sqlite3.Error):
@@ -198,12 +200,13 @@ class SqliteWriter:
         apply(batch, records)
         return records
 
-    def _purge_erased(self, *, erased: bool) -> None:
+    def _purge_erased(self, *, erased: bool, within: float) -> None:
         """Remove erased values from the write-ahead log. While another connection reads that fails, and is tried
-        again later.
+        again after each commit and at the end.
         """
         if erased or self._erased_in_wal:
-            self._erased_in_wal = not self._tables.truncate_wal(self._patience if erased else 0.0)
+            patience = min(self._patience, within) if erased or self._closed else 0.0
+            self._erased_in_wal = not try_until(self._tables.truncate_wal, patience)
 
     def _report(self, orders: Sequence[PendingWrite]) -> None:
         """Resolve the futures of the callers, each in its own event loop."""
