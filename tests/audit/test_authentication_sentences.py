@@ -14,6 +14,7 @@ from assent.audit.sentences import _no_call, sentence
         ({"event": "console.signed_in", "channel": "link"}, "Signed in to the console"),
         ({"event": "console.stepped_up"}, "Authenticated again in the console"),
         ({"event": "passkey.added"}, "Added a passkey"),
+        ({"event": "oauth.granted"}, "Gave an application access"),
     ],
 )
 def test_a_sign_in_that_succeeded_is_not_called_failed(facts: dict[str, object], sentence: str) -> None:

@@ -70,6 +70,8 @@ _EVENTS = {
     "stop.set": "Pulled a stop switch",
     "stop.eased": "Eased a stop switch",
     "stop.released": "Released a stop switch",
+    "upstream.connected": "Connected an account at {upstream}",
+    "upstream.disconnected": "Disconnected the account at {upstream}",
     "account.create": "Made an account",
     "account.roles": "Changed the roles of an account",
     "account.reset": "Reset the sign-in of an account",
@@ -142,6 +144,8 @@ _AUTHENTICATION = {
     "console.stepped_up": "Authenticated again in the console",
     "passkey.added": "Added a passkey",
     "passkey.removed": "Removed a passkey",
+    "oauth.granted": "Gave an application access",
+    "oauth.revoked": "Took an application's access back",
 }
 
 
