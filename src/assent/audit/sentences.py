@@ -88,6 +88,8 @@ def outcome_of(kind: str, facts: Mapping[str, Any]) -> Outcome:
     """What an entry says happened: one of OUTCOMES for a line of the feed, `begun` or the kind for other entries."""
     if kind == "outcome":
         return _STATES.get(str(facts.get("state")), "failed")
+    if kind == "read" and facts.get("state") == "failed":
+        return "failed"
     if kind == "denial":
         return "waiting" if facts.get("code") in _PENDING else "refused"
     if kind == "operator" and "claim" in facts:
