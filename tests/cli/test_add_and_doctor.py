@@ -110,3 +110,21 @@ def test_doctor_names_hidden_characters_and_orders_in_the_texts_of_tools(tmp_pat
     assert "upstream notes: list_\\u{200b}notes is withheld" in report
     assert "upstream notes: sort_notes: description-orders: this looks like an attack" in report
     assert "\u200b" not in report and "\U000e0073" not in report
+
+
+def test_doctor_reads_the_contracts_and_policies_that_the_configuration_names(tmp_path: Path) -> None:
+    (tmp_path / "assent.yaml").write_text("upstreams: {}\ncontracts: [c.yaml]\npolicies: [p.cedar]\n")
+    (tmp_path / "c.yaml").write_text("tools:\n  a: {side_efect: read}\n")
+    (tmp_path / "p.cedar").write_text("forbid (principal, action, resource) when { resource.tire == 1 };\n")
+    report = assent(tmp_path, "doctor", "--offline")
+    assert report.returncode == 1
+    assert "is valid" not in report.stdout
+    assert "c.yaml:2: a.side_efect: there is no such field. Did you mean side_effect?" in report.stdout
+    assert "p.cedar:1: a tool has no attribute `tire`. Did you mean `tier`?" in report.stdout
+
+
+def test_doctor_accepts_the_folder_of_keys_that_a_command_made(tmp_path: Path) -> None:
+    (tmp_path / "assent.yaml").write_text("upstreams: {notes: {command: [python, notes.py]}}\n")
+    assert assent(tmp_path, "audit", "verify").returncode == 0
+    report = assent(tmp_path, "doctor", "--offline")
+    assert "only you can read them" in report.stdout, report.stdout

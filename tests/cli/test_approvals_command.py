@@ -101,6 +101,15 @@ def test_the_whole_question_is_shown_and_a_yes_is_given_once(folder: Path) -> No
     assert state(folder, approval) is ApprovalState.APPROVED
 
 
+def test_a_person_is_not_asked_about_what_was_decided(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assent.cli.approvals.to_be_asked", lambda *_: True)
+    [approval] = ask(folder, "a")
+    assert "Really approve this?" in CliRunner().invoke(cli, ["approvals", "approve", approval], input="y\n").stderr
+    again = CliRunner().invoke(cli, ["approvals", "approve", approval], input="y\n")
+    assert "decided already" in again.stderr
+    assert "Really" not in again.stderr
+
+
 def test_a_no_is_a_no(folder: Path) -> None:
     [approval] = ask(folder, "a")
     assert run("deny", approval, "--yes").stdout == f"{approval}: declined\n"

@@ -133,3 +133,17 @@ def test_a_role_that_means_nothing_is_refused_with_those_there_are(config: Path)
     assert made.exit_code == 2
     assert "'approver', 'operator', 'auditor'" in made.stderr
     assert listed(config) == []
+
+
+def test_a_terminal_shows_only_the_columns_in_which_keys_differ(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda _: True, raising=False)
+    monkeypatch.setenv("TERM", "dumb")
+    run(config, "create", "ci", "--kind", "agent", "--scope", "orders:*")
+    assert run(config, "list").stdout.splitlines()[0].split() == ["key", "name", "kind", "scopes", "roles", "created"]
+    run(config, "create", "ann", "--kind", "human", "--tenant", "acme")
+    assert "tenant" in run(config, "list").stdout.splitlines()[0]
+
+
+def test_roles_of_an_agent_are_said_to_have_no_effect(config: Path) -> None:
+    assert "give an agent nothing" in run(config, "create", "ci", "--kind", "agent", "--role", "approver").stderr
+    assert "give an agent nothing" not in run(config, "create", "ann", "--kind", "human", "--role", "approver").stderr

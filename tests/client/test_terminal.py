@@ -132,3 +132,11 @@ async def test_a_line_ended_between_two_questions_answers_neither() -> None:
     await terminal._reader
     lines.put("n")
     assert (await terminal(asked)).action == "decline"
+
+
+@pytest.mark.parametrize(("said", "told"), [("yes", True), (Answer("ok"), True), ("cancel", False), (None, False)])  # type: ignore[arg-type]
+def test_a_reply_that_means_nothing_is_reported_to_the_author(
+    said: object, told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert as_answer(said).action == "cancel"
+    assert ("reply accept, decline or cancel" in caplog.text) is told

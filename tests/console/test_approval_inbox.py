@@ -7,8 +7,10 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+from assent.cli.shared.options import operator
 from assent.core.approval import Approval
 from assent.core.audit import Entry
+from assent.pipeline.approve import approve as decide
 from support.console_browser import Browser, signed_in
 from support.gateways import KEY, post, rpc, shop_gateway
 from support.problems import problem
@@ -117,6 +119,14 @@ async def test_a_late_decision_shows_who_decided_and_where(tmp_path: Path) -> No
             assert "Your decision was not taken." in late.text and "resolved elsewhere" in late.text
             inbox = await read(bob, "/console/approvals")
             assert "Decided in the last 15 minutes" in inbox and "by ann · resolved elsewhere" in inbox
+
+
+async def test_the_inbox_says_in_words_where_a_call_was_decided(tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path) as (url, gateway_app, _), signed_in(url, gateway_app.store) as ann:
+        name = await ask(url, "o-1")
+        await decide(operator(), name, "approve", gateway_app.ports, "cli")
+        assert "· resolved on the command line" in await read(ann, "/console/approvals")
+        assert "(on the command line" in await read(ann, f"/console/approvals/{name}")
 
 
 async def test_the_requester_and_an_approver_who_said_yes_are_told_why_they_wait(tmp_path: Path) -> None:

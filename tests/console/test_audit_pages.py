@@ -192,7 +192,7 @@ async def test_erased_values_are_shown_as_erased(tmp_path: Path) -> None:
         await person.send(f"/console/audit/{index}/values")
         page = (await person.get(f"/console/audit/{index}")).text
         assert ARGUMENT not in page
-        assert re.search(r"<dt>arguments</dt><dd><span class=\"badge\">erased</span>", page)
+        assert re.search(r"<dt>Arguments</dt><dd><span class=\"badge\">erased</span>", page)
         await sign(gateway_app)
         assert ">proved<" in (await person.get(f"/console/audit/{index}")).text, "an erasure breaks no proof"
 

@@ -44,6 +44,11 @@ def test_the_name_is_the_one_it_is_registered_under_unless_the_contract_gives_on
     assert [made.name for made in found if made] == ["anything", "files.two"]
 
 
+def test_a_decorator_without_parentheses_is_told_what_to_write() -> None:
+    with pytest.raises(ContractError, match=r"Write @contract\(side_effect=\.\.\.\)"):
+        contract(lambda: None)
+
+
 def test_a_function_without_a_contract_has_none() -> None:
     assert contract_of(lambda: None, "x") is None
     assert contract_of(functools.partial(print), "x") is None

@@ -78,7 +78,7 @@ def test_a_file_may_declare_no_tools() -> None:
             "tools.yaml:2: a b: 'a b' is not allowed here. Write a tool name: 1 to 128",
         ),
         ("tools:\n  {a: {side_effect: read}\n", "tools.yaml:3: not valid YAML: did not find expected ',' or '}'"),
-        ("tools:\n\ta: {}\n", "tools.yaml:2: not valid YAML: found character that cannot start any token"),
+        ("tools:\n\ta: {}\n", "tools.yaml:2: not valid YAML: it is indented with a tab. Use spaces"),
     ],
 )
 def test_a_text_that_is_no_contract_file_is_told_why(text: str, message: str) -> None:

@@ -103,6 +103,7 @@ def test_a_path_is_found_on_its_line_or_on_that_of_what_encloses_it(path: tuple[
         ("a: 1\na: 2\n", "f.yaml:2: a is declared twice. The first is on line 1: keep one"),
         ("a: {b: 1,\n b: 2}", "f.yaml:2: a: b is declared twice. The first is on line 1: keep one"),
         ("a: 'open", "f.yaml:1: not valid YAML: found unexpected end of stream"),
+        ("a:\n\tb: 1", "f.yaml:2: not valid YAML: it is indented with a tab. Use spaces"),
         ("a: \x07", "f.yaml: not valid YAML: "),
         ("a: \ud800", "f.yaml: not valid YAML: "),
     ],

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from assent.audit.sentences import sentence
 from assent.core.outcome import Answer
 from assent.testing import AGENT, World
 
@@ -37,6 +38,16 @@ async def test_a_rehearsal_by_who_lacks_permissions_is_written_down_and_counts_f
     assert await kinds(world) == ["rehearsal"]
     await world.call("plan", {})
     assert await kinds(world) == ["rehearsal", "denial"]
+
+
+@pytest.mark.parametrize(("said", "state"), [({"content": [], "isError": True}, "failed"), ({"content": []}, None)])
+async def test_a_read_that_the_tool_refused_is_written_down_as_failed(said: dict[str, Any], state: str | None) -> None:
+    world = World({"look": {"side_effect": "read"}}, {"look": lambda _: said})
+    await world.call("look", {})
+    [logged] = await world.store.entries()
+    assert (logged.entry.kind, logged.entry.facts.get("state")) == ("read", state)
+    text = sentence("read", logged.entry.facts, None, None)
+    assert text == ("Failed to look" if state else "Looked")
 
 
 async def test_a_read_whose_caller_left_is_written_down_for_it_may_have_reached_its_tool() -> None:

@@ -80,6 +80,17 @@ def test_a_fault_names_file_line_and_reason(text: str, line: int, says: str) -> 
     assert says in found[0]
 
 
+def test_an_unknown_attribute_is_told_once_with_what_to_write() -> None:
+    found = faults_of('forbid (principal, action, resource) when { principal.kind == "agent" && resource.riks == 4 };')
+    assert found == [
+        "rules.cedar:1: `principal` has no attribute `kind`. "
+        "Write `principal is Assent::Agent` (or Person, Service), or `principal.has_agent`",
+        "rules.cedar:1: a tool has no attribute `riks`. Did you mean `risk`?",
+    ]
+    (other,) = faults_of('@id("a") forbid (principal, action, resource) when { context.xyz };')
+    assert other.startswith("rules.cedar:1: a: `context` has no attribute `xyz`. It has tenant, mode, ")
+
+
 def test_all_faults_of_all_files_are_told_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.cedar").write_text("forbid (principal);\nforbid (action);")
     (tmp_path / "b.cedar").write_bytes(b"\xff\xfe")

@@ -144,7 +144,7 @@ def _line(index: int, entry: Leaf, begun: _Begun, templates: Mapping[str, FeedTe
     text, template = visible(tool or entry.kind), templates.get(tool)
     if template is not None:
         # The template says what was done, so it is used only for calls that succeeded.
-        done = state == "succeeded" or entry.kind == "read"
+        done = state == "succeeded" or (entry.kind == "read" and state is None)
         text = template.render(begun.arguments) if done else text + template.listed(begun.arguments)
     outcome, outside = str(state or facts.get("code") or entry.kind), bool(facts.get("open_world"))
     return FeedLine(

@@ -54,7 +54,33 @@ _REGULAR = (
     "store", "sync", "submit", "tag",
 )  # fmt: skip
 _DOUBLED = frozenset({"stop", "drop", "submit", "tag", "transfer"})
-_DEFINITIONS = {"definition.loaded": "Loaded the tools of"}
+_EVENTS = {
+    "configuration.started": "The gateway started",
+    "configuration.changed": "The gateway took over a changed configuration",
+    "definition.loaded": "Loaded the tools of {upstream}",
+    "definition.new": "New at {upstream}: {tool}",
+    "definition.gone": "Gone from {upstream}: {tool}",
+    "definition.changed": "The definition of {tool} changed at {upstream}",
+    "definition.withheld": "Withheld {tool} of {upstream}",
+    "definition.accepted": "Accepted the definition of {tool} of {upstream}",
+    "definition.kept_withheld": "Kept a tool of {upstream} withheld",
+    "definition.more": "More definitions changed at {upstream}",
+    "key.created": "Made the key {key}",
+    "key.revoked": "Revoked the key {key}",
+    "stop.set": "Pulled a stop switch",
+    "stop.eased": "Eased a stop switch",
+    "stop.released": "Released a stop switch",
+    "upstream.connected": "Connected an account at {upstream}",
+    "upstream.disconnected": "Disconnected the account at {upstream}",
+    "account.create": "Made an account",
+    "account.roles": "Changed the roles of an account",
+    "account.reset": "Reset the sign-in of an account",
+    "account.disable": "Closed an account",
+    "account.enrol_passkey": "Set up an account with a passkey",
+    "account.enrol_password": "Set up an account with a password",
+    "account.password": "Changed a password",
+}
+"""The sentences of entries about no call, by event or action."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -62,6 +88,8 @@ def outcome_of(kind: str, facts: Mapping[str, Any]) -> Outcome:
     """What an entry says happened: one of OUTCOMES for a line of the feed, `begun` or the kind for other entries."""
     if kind == "outcome":
         return _STATES.get(str(facts.get("state")), "failed")
+    if kind == "read" and facts.get("state") == "failed":
+        return "failed"
     if kind == "denial":
         return "waiting" if facts.get("code") in _PENDING else "refused"
     if kind == "operator" and "claim" in facts:
@@ -77,11 +105,17 @@ def sentence(
     kind: str, facts: Mapping[str, Any], template: FeedTemplate | None, arguments: Mapping[str, object] | None
 ) -> str:
     """What happened. The contract's own sentence is used for what was done, and for nothing else."""
-    outcome, tool = outcome_of(kind, facts), str(facts.get("tool", ""))
+    outcome, tool = outcome_of(kind, facts), _own_name(facts)
     if outcome == "done":
         return template.render(arguments) if template is not None else _capital(phrases(tool)[1])
     about = phrases(tool)[0] + (template.listed(arguments) if template is not None and kind != "decision" else "")
     return _around(outcome, kind, facts, about)
+
+
+def _own_name(facts: Mapping[str, Any]) -> str:
+    """The tool's name at its server: the gateway puts the server's name before it where it has several."""
+    tool = str(facts.get("tool", ""))
+    return tool.removeprefix(f"{facts.get('upstream')}_") or tool
 
 
 def _around(outcome: Outcome, kind: str, facts: Mapping[str, Any], about: str) -> str:
@@ -112,6 +146,8 @@ _AUTHENTICATION = {
     "console.stepped_up": "Authenticated again in the console",
     "passkey.added": "Added a passkey",
     "passkey.removed": "Removed a passkey",
+    "oauth.granted": "Gave an application access",
+    "oauth.revoked": "Took an application's access back",
 }
 
 
@@ -129,15 +165,16 @@ def _no_call(kind: str, facts: Mapping[str, Any]) -> str:
         "event": f"Recorded by the tool: {visible(str(facts.get('event', '')))}",
         "redaction": f"Values of entry {facts.get('entry')} were erased",
         "authentication": _authentication(facts),
-        "definition": f"{_DEFINITIONS.get(str(facts.get('event')), 'Tool definitions changed at')} "
-        f"{visible(str(facts.get('upstream', 'every upstream')))}",
     }
+    said = str(facts.get("event") or facts.get("action") or "")
+    if said in _EVENTS and kind != "event":  # An event is named by its tool, in words of its own.
+        named = {name: visible(str(facts[name])) for name in ("tool", "upstream", "key") if name in facts}
+        return _EVENTS[said].format_map({"tool": "a tool", "upstream": "a server", "key": "of a caller", **named})
     if facts.get("action") == "verify":
         return f"Verified the log: {'intact' if facts.get('state') == 'succeeded' else 'not intact'}"
     if facts.get("action") == "look":
         return f"Looked at the values of entry {facts['entry']}" if "entry" in facts else "Took the values of the log"
-    said = facts.get("event") or facts.get("action") or ""
-    return words.get(kind) or (_capital(kind) + (f": {visible(str(said))}" if said else ""))
+    return words.get(kind) or (_capital(kind) + (f": {visible(said)}" if said else ""))
 
 
 def _refused_thing(facts: Mapping[str, Any]) -> str:

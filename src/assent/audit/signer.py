@@ -193,7 +193,8 @@ class AuditLogSigner:
 
     @asynccontextmanager
     async def _lock(self) -> AsyncIterator[None]:
-        self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for directory in (self._root.parent, self._root):  # The mode is for the last folder alone, not for its parents.
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self._root / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             deadline = time.monotonic() + PATIENCE

@@ -44,7 +44,7 @@ SECTIONS = {
     "Begin": ("demo", "init", "add", "doctor"),
     "Govern calls": ("serve", "wrap", "login", "keys", "pin"),
     "Decide and look": ("console", "approvals", "claims", "audit", "decide"),
-    "Write contracts and rules": ("contract", "classify", "lint", "verify", "hosts", "policy", "rule"),
+    "Write contracts and rules": ("contract", "classify", "lint", "verify", "hosts", "policy", "rule", "drill"),
     "Keep the store": ("store",),
 }
 

@@ -171,7 +171,8 @@ def _decide(approval_id: str, verdict: Verdict, asking: bool, config: Path | Non
         approval = await find(operator(), await _whole_id(approval_id, ports, given=whole), ports)
         if asking:
             _print_whole(approval, time.time())
-            click.confirm(f"Really {_WORDS[verdict]} this?", abort=True, err=True)
+            if verdict == "reopen" or approval.state_at(time.time()) is ApprovalState.PENDING:
+                click.confirm(f"Really {_WORDS[verdict]} this?", abort=True, err=True)
         return await decide(operator(), approval.id, verdict, ports, "cli")
 
     decided = with_ports(config, deciding)

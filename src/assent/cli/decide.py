@@ -174,8 +174,9 @@ def _principal(given: Any, settings: Settings, caller: str | None) -> Principal:
     local = settings.auth.stdio or settings.auth.anonymous
     if caller is None and local is not None:
         return principal_of(local.model_dump(exclude={"name"}) | {"id": local.name or "local"})
-    names = ", ".join(key.name for key in settings.auth.api_keys) or "none"
-    remedy = f"Add `principal` to the request, or use --as with one of: {names}"
+    names = ", ".join(key.name for key in settings.auth.api_keys)
+    remedy = 'Add `"principal": {"kind": "agent", "scopes": ["*"]}` to the request'
+    remedy += f", or use --as with one of: {names}" if names else ""
     if caller is not None:
         raise SettingsError(Fault(f"no configured key has the name {visible(caller)}", remedy, "--as"))
     raise SettingsError(Fault("the request has no caller", remedy, "principal"))

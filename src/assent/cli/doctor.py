@@ -102,15 +102,32 @@ def _configuration(config: Path | None) -> Iterator[Check | Settings]:
     try:
         settings = find_settings(config)
     except FaultsError as error:
-        for fault in error.faults:
-            yield Check("fail", str(fault), f"correct {fault.file or path}")
+        yield from _faults(error, path)
         return
-    yield Check("ok", f"the configuration {path} is valid (mode: {settings.mode})")
+    named = list(_named_files(settings, path))
+    yield from named or [Check("ok", f"the configuration {path} is valid (mode: {settings.mode})")]
     if not settings.upstreams:
         yield Check(
             "warn", "the configuration has no upstreams", "`assent add NAME -- COMMAND` or `assent add NAME URL`"
         )
     yield settings
+
+
+def _named_files(settings: Settings, path: Path) -> Iterator[Check]:
+    """The faults of the contract files and policies that the configuration names."""
+    from assent.config.policies import policies_of
+    from assent.gateway.catalogue import contracts_of
+
+    for load in (contracts_of, policies_of):
+        try:
+            load(settings)
+        except FaultsError as error:
+            yield from _faults(error, path)
+
+
+def _faults(error: FaultsError, path: Path) -> Iterator[Check]:
+    for fault in error.faults:
+        yield Check("fail", str(fault), f"correct {fault.file or path}")
 
 
 def _store(settings: Settings) -> Check:

@@ -84,7 +84,8 @@ def create(
         return
     click.echo(key)
     scoped = "" if scopes else " It has no scopes, and may call only what needs none."
-    click.echo(f"This is the key of {name}; it is not shown again.{scoped}", err=True)
+    idle = " Its roles give an agent nothing: only people decide." if roles and kind == "agent" else ""
+    click.echo(f"This is the key of {name}; it is not shown again.{scoped}{idle}", err=True)
 
 
 @keys.command("list")
@@ -174,13 +175,19 @@ def _check_word(what: str, word: str) -> None:
         raise click.UsageError(f"{what} {fault}.")
 
 
+_COLUMNS = ("key", "name", "kind", "tenant", "scopes", "roles", "mode", "created", "revoked", "expires")
+_USUAL = {"tenant": "local", "mode": "live", "revoked": "-", "expires": "-"}
+
+
 def _print_table(listed: list[KeyRecord]) -> None:
     rows = [_row(record) for record in listed]
     if not sys.stdout.isatty():
         for row in rows:
             click.echo("\t".join(row))
         return
-    print_table(("key", "name", "kind", "tenant", "scopes", "roles", "mode", "created", "revoked", "expires"), rows)
+    # Ten columns do not fit a terminal: the usual ones are shown, and others where a key differs.
+    shown = [at for at, name in enumerate(_COLUMNS) if any(row[at] != _USUAL.get(name) for row in rows)]
+    print_table([_COLUMNS[at] for at in shown], [[row[at] for at in shown] for row in rows])
 
 
 def _row(record: KeyRecord) -> tuple[str, ...]:

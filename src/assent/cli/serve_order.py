@@ -53,7 +53,7 @@ def load(config: Path | None, host: str) -> Settings:
     settings = find_settings(config)
     check_bind(settings, host, lambda: asyncio.run(has_stored_keys(settings)))
     if not settings.upstreams:
-        raise SettingsError(Fault("no upstream is configured", "Add a server", "upstreams"))
+        raise SettingsError(Fault("no upstream is configured", "`assent add` adds a server", "upstreams"))
     return settings
 
 

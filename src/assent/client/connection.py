@@ -124,4 +124,6 @@ def _describe_cause(error: BaseException, within: float) -> str:
         error = error.exceptions[0]
     if isinstance(error, TimeoutError):
         return f"no answer within {within:g} seconds"
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"{error.filename!r} was not found; install it, or give its full path"
     return f"{error} ({type(error).__name__})" if str(error) else type(error).__name__

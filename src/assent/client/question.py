@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -10,6 +11,7 @@ from assent.client.remembered_approvals import Remember
 from assent.client.tool_policy import ToolPolicy
 from assent.core.render import argument_lines, argument_warnings, visible
 
+logger = logging.getLogger(__name__)
 _LONGEST_TITLE = 120
 Action = Literal["accept", "decline", "cancel"]
 
@@ -74,11 +76,14 @@ Asker = Callable[[Question], Awaitable[Said] | Said]
 
 def as_answer(reply: Any) -> Answer:
     """Convert an asker's reply; anything but a clear yes or no closes the question without an answer."""
-    if isinstance(reply, Answer):
-        return reply if reply.action in ("accept", "decline") else Answer("cancel")
     if isinstance(reply, bool):
         return Answer("accept" if reply else "decline")
-    return Answer(reply) if reply in ("accept", "decline") else Answer("cancel")
+    given = reply if isinstance(reply, Answer) else Answer(reply)
+    if given.action in ("accept", "decline"):
+        return given
+    if given.action not in ("cancel", None):  # The person sees no answer taken; the program's author must learn why.
+        logger.warning("the asker replied %.100r, so the question is closed; reply accept, decline or cancel", reply)
+    return Answer("cancel")
 
 
 def quoted_title(title: str) -> str:

@@ -148,7 +148,9 @@ class Console:
             given = await self._page_request(request)
         except StoreError:
             given = PageRequest(request, self._context, None)
-        return given.render("error.html", status, title=title, detail=detail)
+        wrong_filter = status in (400, 422) and request.method == "GET" and bool(request.url.query)
+        unfiltered = request.url.path if wrong_filter else None
+        return given.render("error.html", status, title=title, detail=detail, unfiltered=unfiltered)
 
 
 async def _with_form(given: PageRequest) -> PageRequest:

@@ -17,12 +17,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _ATTRIBUTE = "__assent_contract__"
 
 
-def contract(**fields: Any) -> Callable[[Function], Function]:
+def contract(*unnamed: object, **fields: Any) -> Callable[[Function], Function]:
     """Declare a tool's contract: the fields of a contract file as keyword arguments.
 
     The function is returned unchanged and carries the declaration; the tool's name is the one under which it is
     registered. A contradiction is raised here, where it was written.
     """
+    if unnamed:  # `@contract` without parentheses gets the function.
+        raise ContractError(Fault("a contract is declared by named fields", "Write @contract(side_effect=...)"))
     # Importing the contract reader takes half a second, which `import assent` must not cost users who declare none.
     from assent.contract.reader import read_contract
 

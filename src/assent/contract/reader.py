@@ -32,6 +32,8 @@ _PATTERNS = {
     "name": "a tool name: 1 to 128 letters, digits, underscores, dots and hyphens",
     "failure_modes": "a code of lower-case letters, digits and underscores",
 }
+_POINTERS = {"amount": "the place of the amount in the arguments or the estimate, such as /amount"}
+"""Texts that people take for values."""
 
 
 def no_location(_: tuple[Any, ...]) -> tuple[str, int]:
@@ -85,6 +87,8 @@ def _explain(one: Any, loc: tuple[Any, ...]) -> tuple[str, str]:
     if kind == "string_pattern_mismatch":
         form = _PATTERNS.get(str(loc[0])) or _PATTERNS.get(str(loc[-1]), "text without blanks")
         return f"{_show_value(one['input'])} is not allowed here", f"Write {form}"
+    if kind == "string_type" and loc[-1] in _POINTERS:
+        return f"{_show_value(one['input'])} is not allowed here", f"Write {_POINTERS[loc[-1]]}"
     if kind in _EXPECTED:
         return f"{_show_value(one['input'])} is not allowed here", f"Write {_EXPECTED[kind].format(**ctx)}"
     return f"{one['msg'][:1].lower()}{one['msg'][1:]}, not {_show_value(one['input'])}", "Correct it"

@@ -99,6 +99,8 @@ class YamlDocument:
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line = mark.line + 1 if mark else 0
+            if mark and self.text[: mark.index + 1].endswith("\t"):
+                raise self._refusal(f"{self._invalid}: it is indented with a tab", "Use spaces", line) from None
             raise self._refusal(f"{self._invalid}: {error.problem or error.context}", "", line) from None
         except (YAMLError, ValueError) as error:
             raise self._refusal(f"{self._invalid}: {str(error).splitlines()[0]}") from None

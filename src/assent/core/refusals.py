@@ -331,7 +331,7 @@ CATALOGUE: dict[str, Kind] = {
     "settle.not_in_doubt": Kind(
         409, "This claim is not in doubt.", "Look at its state: assent claims list --all.", "operator", "api"
     ),
-    "approve.unknown": Kind(404, "There is no such approval.", "List the approvals.", "person", "api"),
+    "approve.unknown": Kind(404, "There is no such approval.", "Look at the list of approvals.", "person", "api"),
     "approve.not_entitled": Kind(
         403,
         "You may not decide this approval.",

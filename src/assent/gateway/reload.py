@@ -98,7 +98,7 @@ def check_fixed(old: Settings, new: Settings) -> None:
         if getattr(old, name) != getattr(new, name):
             raise SettingsError(Fault("this cannot change while the gateway runs", "Restart the gateway", name))
     if not new.upstreams:
-        raise SettingsError(Fault("no upstream is configured", "Add a server", "upstreams"))
+        raise SettingsError(Fault("no upstream is configured", "`assent add` adds a server", "upstreams"))
 
 
 def watched_files(file: Path, settings: Settings) -> list[Path]:

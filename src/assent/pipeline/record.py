@@ -84,7 +84,8 @@ def _entry(request: Request, outcome: Outcome, ports: Ports, trace: CallTrace) -
     facts, values = _facts(trace), _values(request, trace)
     if isinstance(outcome, Answer):
         kind = "replay" if outcome.replayed else "rehearsal" if "dry_run" in facts else "read"
-        return Entry(kind, ports.now(), facts, values)
+        failed = kind == "read" and outcome.result.get("isError") is True
+        return Entry(kind, ports.now(), {**facts, "state": "failed"} if failed else facts, values)
     facts = {**facts, "code": outcome.code}
     if isinstance(outcome, Pause):
         return Entry("pause", ports.now(), {**facts, "approval": outcome.approval.id}, values)

@@ -16,12 +16,31 @@ from assent.core.tool import Tool
 from assent.errors import Fault
 from assent.policy.argument_types import CedarType
 from assent.policy.references import children
-from assent.policy.schema import NAMESPACE, NO_ARGUMENTS, OTHER_ACTIONS, TIERS, TYPES, call_schema, other_schema
+from assent.policy.schema import (
+    ATTRIBUTES,
+    NAMESPACE,
+    NO_ARGUMENTS,
+    OTHER_ACTIONS,
+    PRINCIPAL_TYPES,
+    TIERS,
+    TYPES,
+    call_schema,
+    other_schema,
+)
 from assent.policy.source import Policy
 
 _PREFIX = re.compile(r"^for policy `[^`]*`, ")
 _OPTIONAL = "unable to guarantee safety of access to optional attribute"
 _TOOL = "any tool"
+_UNKNOWN = re.compile(
+    rf"attribute `(?P<name>[^`]+)` (?:on entity type `{NAMESPACE}::(?P<type>\w+)`|in context for .*) not found"
+)
+_OTHER_NAMES = {
+    "arguments": "`context.input.NAME` for an argument",
+    "kind": "`principal is Assent::Agent` (or Person, Service), or `principal.has_agent`",
+    "side_effect": '`resource.tier`, or `action in Assent::Action::"destructive"`',
+}
+"""What people write after the words of contracts and keys, and what Cedar calls it here."""
 
 
 def static_faults(policies: Sequence[Policy]) -> list[Fault]:
@@ -48,12 +67,12 @@ def call_faults(tool: Tool, inputs: CedarType, policies: Iterable[Policy]) -> li
 def fitting_others(policies: Mapping[str, Policy], action: str, kind: str) -> dict[str, Policy]:
     """The policies for a request beside tools. One that reads what only tools have is not about it."""
     able = {key: one for key, one in policies.items() if _may_act(one, action) and _may_be(one, kind)}
-    wrong = {fault.field for fault in _other_faults(list(able.values()), action, kind)}
+    wrong = {one.id for one, _ in _errors(*_about_other(list(able.values()), action, kind))}
     return {key: one for key, one in able.items() if one.id not in wrong}
 
 
-def _other_faults(policies: Sequence[Policy], action: str, kind: str) -> list[Fault]:
-    return _validate(policies, [one.text for one in policies], other_schema(action, kind, _action_names(policies)))
+def _about_other(policies: Sequence[Policy], action: str, kind: str) -> tuple[Sequence[Policy], list[str], str]:
+    return policies, [one.text for one in policies], other_schema(action, kind, _action_names(policies))
 
 
 def name_faults(policies: Iterable[Policy], tools: Iterable[str], upstreams: Iterable[str]) -> list[Fault]:
@@ -82,7 +101,7 @@ def _faults_about_others(policy: Policy) -> list[Fault]:
         for kind in kinds:
             if not _may_act(policy, action) or not _may_be(policy, kind):
                 continue
-            faults = _other_faults([policy], action, kind)
+            faults = _validate(*_about_other([policy], action, kind))
             if not faults:
                 return []
             found += faults
@@ -90,13 +109,18 @@ def _faults_about_others(policy: Policy) -> list[Fault]:
 
 
 def _validate(policies: Sequence[Policy], texts: Sequence[str], schema: str) -> list[Fault]:
-    """The errors of Cedar's strict validator, in our words where it has its own."""
+    """The errors of Cedar's strict validator, in our words: one fault for all kinds of callers, in a fixed order."""
+    faults = {policy.fault(*_explain(error)) for policy, error in _errors(policies, texts, schema)}
+    return sorted(faults, key=lambda fault: (fault.file, fault.line, fault.message))
+
+
+def _errors(policies: Sequence[Policy], texts: Sequence[str], schema: str) -> list[tuple[Policy, str]]:
     if not policies:
         return []
     found = cedarpy.validate_policies("\n".join(texts), _prepared(schema))
     # The parser numbers the policies of a text: policy0, policy1, …
     by_number = {f"policy{number}": policy for number, policy in enumerate(policies)}
-    return [by_number[error.policy_id].fault(*_explain(error.error)) for error in found.errors]
+    return [(by_number[error.policy_id], error.error) for error in found.errors]
 
 
 @lru_cache(maxsize=16)
@@ -116,7 +140,23 @@ def _explain(error: str) -> tuple[str, str]:
     if _OPTIONAL in message and name:
         base, _, last = ("context." + name[1]).rpartition(".")
         return f"`{name[1]}` may be absent", f"Write `{base} has {last} && ...` before it is read"
+    if unknown := _UNKNOWN.search(message):
+        return _explain_unknown(unknown["name"], unknown["type"])
     return message, "`assent policy check` lists what each policy applies to; docs/policy.md lists the attributes"
+
+
+def _explain_unknown(name: str, kind: str | None) -> tuple[str, str]:
+    """The message about an attribute that does not exist, with those that do. `kind` is None for the context."""
+    owner = "context" if kind is None else "principal" if kind in PRINCIPAL_TYPES.values() else kind
+    known = [one.name.rstrip("?") for one in ATTRIBUTES if one.owner == owner]
+    shown = f"`{owner}`" if owner in ("context", "principal") else f"a {owner.lower()}"
+    if name in _OTHER_NAMES:
+        return f"{shown} has no attribute `{name}`", f"Write {_OTHER_NAMES[name]}"
+    close = difflib.get_close_matches(name, known, n=1)
+    return (
+        f"{shown} has no attribute `{name}`",
+        f"Did you mean `{close[0]}`?" if close else f"It has {', '.join(known)}; docs/policy.md explains them",
+    )
 
 
 def _is_generic(policy: Policy) -> bool:

@@ -55,7 +55,12 @@ class Policy:
 
     def fault(self, message: str, remedy: str = "") -> Fault:
         """A fault of this policy, on the line of the name that the message mentions."""
-        return Fault(message, remedy, self.id, self.file, locate_error(Statement(self.text, self.line), message))
+        named = "" if self.id == _place(self.file, self.line) else self.id  # The place is already in the fault.
+        return Fault(message, remedy, named, self.file, locate_error(Statement(self.text, self.line), message))
+
+
+def _place(file: str, line: int) -> str:
+    return f"{Path(file).name or 'policy'}:{line}"
 
 
 def policy_paths(patterns: Iterable[str | Path]) -> list[Path]:
@@ -142,7 +147,7 @@ def _parse(statement: Statement, file: str) -> Policy | None:
 
 def _annotated(node: pst.Template, statement: Statement, file: str) -> Policy:
     says = node.annotations
-    name = says.get("id") or f"{Path(file).name or 'policy'}:{statement.line}"
+    name = says.get("id") or _place(file, statement.line)
     effect, by, reason = says.get("effect", "deny"), says.get("by", "approver"), says.get("reason", "")
     wrong = None
     if len(name) > MOST_ID or not name.isprintable():

@@ -15,4 +15,6 @@ def reason_of(error: BaseException | None) -> str:
         return "it ended without an answer"
     if isinstance(error, TimeoutError):
         return "it took too long"
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"{error.filename!r} was not found; install it, or give its full path"
     return str(error) or type(error).__name__
