@@ -29,6 +29,7 @@ COMMANDS = {
     "wrap": "Govern one server on standard input and output.",
     "demo": "Run a demo server with the gateway in front of it.",
     "decide": "Explain one call, stage by stage, without running it.",
+    "stops": "Stop calls at once, and release them.",
     "store": "Migrate and check the store.",
     "drill": "Replay published attacks against this configuration.",
     "hosts": "Show how hosts and directories will treat each tool.",
@@ -43,7 +44,7 @@ COMMANDS = {
 SECTIONS = {
     "Begin": ("demo", "init", "add", "doctor"),
     "Govern calls": ("serve", "wrap", "login", "keys", "pin"),
-    "Decide and look": ("console", "approvals", "claims", "audit", "decide"),
+    "Decide and look": ("console", "approvals", "stops", "claims", "audit", "decide"),
     "Write contracts and rules": ("contract", "classify", "lint", "verify", "hosts", "policy", "rule", "drill"),
     "Keep the store": ("store",),
 }

@@ -14,6 +14,7 @@ from assent.core.principal import Principal
 from assent.core.tool import Tool
 
 KIND = "stop_switch"
+MOST_REASON = 500
 StopScope = Literal["everything", "upstream", "tool", "principal"]
 StopLevel = Literal["all", "effects"]
 """`all` stops every call; `effects` lets calls pass that only read."""

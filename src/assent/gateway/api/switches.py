@@ -6,11 +6,10 @@ from typing import Any
 
 from assent.core.principal import Principal
 from assent.core.record_scope import is_operator, record_scope_of
-from assent.core.stop_switch import LEVELS, SCOPES, Stop
+from assent.core.stop_switch import LEVELS, MOST_REASON, SCOPES, Stop
 from assent.gateway.api.problems import ApiProblem
 from assent.gateway.api.routes import ApiRequest, Route, Schema
 
-MOST_REASON = 500
 MOST_TARGET = 512
 
 SWITCH: Schema = {
