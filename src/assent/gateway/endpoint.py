@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
 
 from assent.core.call import Presence
+from assent.core.principal import Principal
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.auth.host_origin import KNOWN_NAMES, HostOriginPolicy
 from assent.gateway.cors import Cors
@@ -69,7 +70,7 @@ class HttpExchange:
     scope: Scope
     receive: Receive
     send: Send
-    caller: Hashable
+    caller: Principal
     head: RequestHeaders
 
 
@@ -90,11 +91,11 @@ class NonToolHandler(Protocol):
         """Ends a session at the client's request."""
 
 
-Authenticate = Callable[[Headers, Scope], Awaitable[Hashable]]
+Authenticate = Callable[[Headers, Scope], Awaitable[Principal]]
 Serve = Callable[[McpRequest], Awaitable[bytes]]
 
 
-async def _nothing_stopped(_caller: Hashable) -> str | None:
+async def _nothing_stopped(_caller: Principal) -> str | None:
     return None
 
 
@@ -118,7 +119,7 @@ class McpEndpoint:
     cors: Cors = field(default_factory=Cors)
     more: Mapping[str, Serve] = field(default_factory=dict)
     """Other methods that are served here; handshake-era clients need a session for them."""
-    stopped: Callable[[Hashable], Awaitable[str | None]] = _nothing_stopped
+    stopped: Callable[[Principal], Awaitable[str | None]] = _nothing_stopped
     """Why requests of a caller that are not governed are stopped, or None."""
     streams: Places = field(default_factory=lambda: Places(MOST_STREAMS_OF_ONE), init=False)
     """The open long-lived streams, by caller."""

@@ -6,7 +6,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
@@ -127,7 +127,7 @@ class ToolService:
 
     async def listing(self, mcp_request: McpRequest) -> bytes:
         """The tools that the caller may see. The bytes are cached for all callers with the same rights."""
-        principal, catalogue = _caller(mcp_request), self._ports.catalogue()
+        principal, catalogue = mcp_request.caller, self._ports.catalogue()
         if catalogue is not self._listed_catalogue:
             self._listed_catalogue = catalogue
             self._lists.clear()
@@ -178,7 +178,7 @@ class ToolService:
 
     async def _call(self, mcp_request: McpRequest, span: Span | None) -> bytes:
         """Runs one call through the pipeline and asks the user on the stream if the contract requires it."""
-        params, principal = mcp_request.parsed_request.params, _caller(mcp_request)
+        params, principal = mcp_request.parsed_request.params, mcp_request.caller
         modern = mcp_request.parsed_request.era is Era.MODERN
         if not modern:
             check_no_task(params)  # The modern era has no such parameter and ignores it.
@@ -294,10 +294,6 @@ def _complete(result: dict[str, Any], modern: bool) -> dict[str, Any]:
     old = {key: value for key, value in result.items() if key not in ("resultType", "_meta")}
     meta = {key: value for key, value in result.get("_meta", {}).items() if key != SERVER_INFO_META_KEY}
     return {**old, "_meta": meta} if meta else old
-
-
-def _caller(mcp_request: McpRequest) -> Principal:
-    return cast("Principal", mcp_request.caller)
 
 
 def _can_ask(mcp_request: McpRequest) -> bool:

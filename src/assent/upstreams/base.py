@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from assent.core.call import Call
 from assent.core.principal import Principal
@@ -242,7 +242,7 @@ async def suspended_call(
     suspended_calls: SuspendedCalls, method: str, params: dict[str, Any], mcp_request: McpRequest, request: Ask
 ) -> dict[str, Any]:
     """Run a request at an upstream that asks on the stream, for a client that calls again with its answers."""
-    principal, capabilities = caller_of(mcp_request), asks_of(mcp_request.parsed_request.capabilities)
+    principal, capabilities = mcp_request.caller, asks_of(mcp_request.parsed_request.capabilities)
     request_key = method, {name: value for name, value in params.items() if name not in _ROUND_PARAMS}
     owner, reply = (principal.tenant, principal.id), mcp_request.reply
     token = (params.get("_meta") or {}).get("progressToken")
@@ -252,7 +252,3 @@ async def suspended_call(
     if not capabilities:
         return await request(reply)
     return await suspended_calls.begin(request, owner, request_key, capabilities, reply, token)
-
-
-def caller_of(mcp_request: McpRequest) -> Principal:
-    return cast("Principal", mcp_request.caller)

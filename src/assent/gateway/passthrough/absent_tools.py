@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 
+from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions
 from assent.upstreams.errors import Oversized
 from assent.web.asgi import Message, Send
@@ -22,7 +23,7 @@ CLEANED = frozenset(
 LARGEST = 16 * 1024 * 1024
 
 
-def no_mentions(_caller: Hashable) -> Mentions:
+def no_mentions(_caller: Principal) -> Mentions:
     return Mentions(())
 
 

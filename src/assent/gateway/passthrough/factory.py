@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any, cast
+from typing import Any
 
 from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions, absent_mentions
@@ -74,9 +74,9 @@ class PassthroughFactory:
         described = next(iter(self._links.values())).described if len(self._links) == 1 else None
         return described.info if described and described.info else {"name": "assent", "version": version("assent")}
 
-    def _absent(self, caller: Hashable) -> Mentions:
+    def _absent(self, caller: Principal) -> Mentions:
         """The mentions of tools that are hidden from this caller."""
-        return absent_mentions(self._tool_loader.catalogue, cast("Principal", caller))
+        return absent_mentions(self._tool_loader.catalogue, caller)
 
     def _offers(self) -> list[MergedUpstream]:
         return [

@@ -1,9 +1,9 @@
 """Handlers of non-tool methods: a relay to one upstream, and sessions of the gateway for several."""
 
 import asyncio
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
@@ -50,7 +50,7 @@ class SingleUpstreamRelay:
     notifications: Notifications | None = None
     test: Relay | None = None
     """The relay for test principals; without one their requests are refused."""
-    absent: Callable[[Hashable], Mentions] = no_mentions
+    absent: Callable[[Principal], Mentions] = no_mentions
     others: OtherRequests | None = None
     """The policies on resources, prompts and completion."""
     upstream: str = ""
@@ -73,7 +73,7 @@ class SingleUpstreamRelay:
         send = Stripping(exchange.send, self.relay.calls.name).send
         await self._relay(exchange, seen_events.listening(send), message, adopt)
 
-    def _adopt(self, caller: Hashable, session_id: str) -> McpSession:
+    def _adopt(self, caller: Principal, session_id: str) -> McpSession:
         try:
             return self.sessions.open(caller, session_id)
         except (SessionTaken, TooManySessions):
@@ -108,7 +108,7 @@ class SingleUpstreamRelay:
 
     def _apply_policies(self, others: OtherRequests, exchange: HttpExchange, message: dict[str, Any]) -> None:
         """Refuse what policies deny, and leave denied resources out of a subscription."""
-        principal, params = cast("Principal", exchange.caller), message.get("params")
+        principal, params = exchange.caller, message.get("params")
         others.check(principal, message["method"], params, self.upstream)
         if message["method"] == "subscriptions/listen" and isinstance(params, dict):
             requested = params.get("notifications")
@@ -140,7 +140,7 @@ class SingleUpstreamRelay:
             cleaned = absent.clean(message)
             if others is None or not isinstance(cleaned, dict) or "result" not in cleaned:
                 return cleaned
-            principal = cast("Principal", exchange.caller)
+            principal = exchange.caller
             return {**cleaned, "result": others.filtered(principal, cleaned["result"], upstream)}
 
         return Cleaned(send, clean, self.relay.calls.name)
@@ -155,7 +155,7 @@ class SingleUpstreamRelay:
     async def _relay(self, exchange: HttpExchange, send: Send, message: Any, on_answer: OnAnswer | None = None) -> None:
         if isinstance(message, dict) and message.get("method") in CLEANED:
             send = self._cleaned(exchange, send)
-        relay = self.test if getattr(exchange.caller, "mode", "live") == "test" else self.relay
+        relay = self.test if exchange.caller.mode == "test" else self.relay
         if relay is None:
             fault = Unreachable(self.relay.calls.name, "has no test endpoint", sent=False)
             return await respond(exchange.send, fault.status, fault_body(message, fault))
@@ -186,7 +186,7 @@ class MergedSession:
     sessions: SessionTable
     ping_after: float = field(default=_PING_AFTER)
     most_streams: int = 10_000
-    absent: Callable[[Hashable], Mentions] = no_mentions
+    absent: Callable[[Principal], Mentions] = no_mentions
 
     async def begin(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         params = message.get("params") or {}

@@ -14,7 +14,6 @@ from typing import Any
 
 from assent.mcp.protocol import LOG_LEVEL_META_KEY
 from assent.mcp.requests import Era, McpRequest
-from assent.upstreams.base import caller_of
 
 logger = logging.getLogger(__name__)
 
@@ -36,7 +35,7 @@ class StdioLogs:
     @contextmanager
     def during(self, mcp_request: McpRequest) -> Iterator[None]:
         """Register this request while it runs."""
-        principal = caller_of(mcp_request)
+        principal = mcp_request.caller
         owner = (principal.tenant, principal.id)
         self._owner = self._owner or owner
         self._is_shared = self._is_shared or owner != self._owner
