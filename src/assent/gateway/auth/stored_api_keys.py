@@ -9,7 +9,7 @@ from collections.abc import Callable
 from assent.core.audit import Entry
 from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
-from assent.gateway.auth.api_keys import PREFIX, digest_key
+from assent.gateway.auth.api_keys import PREFIX, digest_secret
 from assent.ports import Store
 
 FRESH = 0.5
@@ -29,7 +29,7 @@ class StoredApiKeys:
         """The principal of a key that is kept and still good; anything that cannot be one costs no look."""
         if not key.startswith(PREFIX) or len(key) > MOST_KEY:
             return None
-        digest, now = digest_key(key), self._now()
+        digest, now = digest_secret(key), self._now()
         known = self._known.get(digest)
         if known is not None and now < known[0]:
             return known[1]

@@ -6,7 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from assent.core.principal import Principal
-from assent.gateway.auth.embedded.records import ACCESS_PREFIX, GrantStore, digest
+from assent.gateway.auth.api_keys import digest_secret
+from assent.gateway.auth.embedded.records import ACCESS_PREFIX, GrantStore
 
 FRESH = 0.5
 """Seconds for which a token is cached: a revocation takes effect within this time."""
@@ -24,7 +25,7 @@ class EmbeddedTokens:
     async def find(self, token: str) -> Principal | None:
         if not token.startswith(ACCESS_PREFIX) or len(token) > _MOST_TOKEN:
             return None
-        key, now = digest(token), self._now()
+        key, now = digest_secret(token), self._now()
         known = self._known.get(key)
         if known is not None and now < known[0]:
             return known[1]
