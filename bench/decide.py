@@ -14,9 +14,9 @@ from typing import Any
 
 from assent.core.call import Request
 from assent.core.principal import Principal
-from assent.core.risk import ambiguous, asked_by
 from assent.guards import build_guard
 from assent.pipeline.authorize import authorize
+from assent.pipeline.confirm import ambiguous, asked_by
 from assent.pipeline.discover import discover
 from assent.pipeline.govern import govern
 from assent.pipeline.guard import guard

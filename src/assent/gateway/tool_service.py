@@ -20,10 +20,9 @@ from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.auth.challenges import Challenge, challenge
 from assent.gateway.connect_question import ConnectQuestion, leads_to_a_page
 from assent.gateway.requests import check_param_headers
+from assent.mcp.call_meta import conversation_of, keys_of
 from assent.mcp.channel import CannotAsk
 from assent.mcp.confirmation import ConfirmationCodec, ConnectAnswer, Retry, action_of, form_of, shows_forms
-from assent.mcp.conversation import conversation_of
-from assent.mcp.idempotency_key import keys_of
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import INVALID_PARAMS, SERVER_INFO_META_KEY
 from assent.mcp.request_state import RequestStateCodec
@@ -262,9 +261,9 @@ class ToolService:
         modern, name = request.era is Era.MODERN, request.params["name"]
         if isinstance(outcome, Pause):
             return self._codec.ask(outcome.approval, request.version, principal, name, beside)
-        if modern and retry.connect is None and leads_to_a_page(outcome, mcp_request):
-            return self._codec.ask_to_connect(outcome, request.version, principal, name, beside)
         if isinstance(outcome, Refusal):
+            if modern and retry.connect is None and leads_to_a_page(outcome, mcp_request):
+                return self._codec.ask_to_connect(outcome, request.version, principal, name, beside)
             return self._refused(outcome, name, principal, modern)
         if outcome.result.get("resultType") == INPUT_REQUIRED:
             return self._codec.pass_question(outcome, request.params.get("arguments"), principal, name, beside)

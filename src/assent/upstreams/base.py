@@ -10,8 +10,8 @@ from typing import Any
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.tool import Tool
+from assent.mcp.call_meta import META_KEY
 from assent.mcp.channel import CannotAsk
-from assent.mcp.idempotency_key import META_KEY
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.mirrored_headers import header_names, mirror_arguments
 from assent.mcp.protocol import (
