@@ -33,7 +33,7 @@ from assent.pipeline.authorize import may_see
 from assent.pipeline.discover import visible_tools
 from assent.pipeline.govern import govern
 from assent.ports import NotReached, Ports
-from assent.upstreams.base import header_map
+from assent.upstreams.base import asks_of, header_map
 from assent.upstreams.conditional_tools import ConditionalTools
 from assent.upstreams.tasks import check_no_task
 
@@ -151,7 +151,7 @@ class ToolService:
         found: set[tuple[str, str]] = set()
         for name, link in self._links.items():
             if link.conditional_tools:
-                hidden = await link.conditional_tools.hidden_from(mcp_request.parsed_request.capabilities)
+                hidden = await link.conditional_tools.hidden_from(asks_of(mcp_request.parsed_request.capabilities))
                 found.update((name, tool) for tool in hidden)
         return frozenset(found)
 

@@ -26,7 +26,7 @@ from assent.mcp.protocol import (
 from assent.mcp.requests import Era, McpRequest
 from assent.mcp.tracing import CARRIED, LONGEST, inject_trace_context
 from assent.ports import NotReached, NotRun, OutcomeUnknown
-from assent.upstreams.conditional_tools import ConditionalTools, asks_of
+from assent.upstreams.conditional_tools import ConditionalTools
 from assent.upstreams.errors import Unauthorized, UpstreamError, safe_error_text
 from assent.upstreams.http.server import Described
 from assent.upstreams.oauth.errors import NotConnected
@@ -37,6 +37,7 @@ from assent.web.asgi import Headers
 logger = logging.getLogger(__name__)
 
 MOST_ROUNDS = 10
+_QUESTIONS = {"elicitation": ("form", "url"), "sampling": ("context", "tools"), "roots": ()}
 _ROUND_PARAMS = frozenset({"_meta", "inputResponses", "requestState"})
 # Errors that mean the tool did not run.
 _BEFORE_RUNNING = frozenset(
@@ -236,6 +237,16 @@ def with_log_level(params: dict[str, Any], mcp_request: McpRequest) -> dict[str,
     if level not in LOG_LEVELS:
         return params
     return {**params, "_meta": {**params.get("_meta", {}), LOG_LEVEL_META_KEY: level}}
+
+
+def asks_of(capabilities: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The questions that a client can be asked, in the terms of the handshake era: few enough for a session each."""
+    found = {name: (capabilities or {}).get(name) for name in _QUESTIONS}
+    return {
+        name: {kind: {} for kind in _QUESTIONS[name] if isinstance(declared.get(kind), dict)}
+        for name, declared in found.items()
+        if isinstance(declared, dict)
+    }
 
 
 async def suspended_call(

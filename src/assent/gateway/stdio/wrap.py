@@ -47,7 +47,7 @@ from assent.mcp.requests import Era, McpRequest
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import Malformed
 from assent.pipeline.other_requests import OtherRequests, rpc_error
-from assent.upstreams.conditional_tools import asks_of
+from assent.upstreams.base import asks_of
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.stdio.server import StdioUpstream
 from assent.upstreams.tasks import is_task_method, strip_request, strip_response

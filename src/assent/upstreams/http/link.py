@@ -10,8 +10,7 @@ from assent.mcp.channel import StreamListener
 from assent.mcp.protocol import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from assent.mcp.requests import Era, McpRequest
 from assent.ports import NotReached
-from assent.upstreams.base import McpLink, suspended_call, with_log_level
-from assent.upstreams.conditional_tools import asks_of
+from assent.upstreams.base import McpLink, asks_of, suspended_call, with_log_level
 from assent.upstreams.errors import ProtocolViolation, UpstreamError, setting_of
 from assent.upstreams.http.server import Described, HttpUpstream
 from assent.upstreams.http.sessions import UpstreamSessions

@@ -9,8 +9,7 @@ from assent.core.principal import Principal
 from assent.mcp.channel import StreamListener
 from assent.mcp.requests import Era, McpRequest
 from assent.ports import NotReached
-from assent.upstreams.base import McpLink, suspended_call, with_log_level
-from assent.upstreams.conditional_tools import asks_of
+from assent.upstreams.base import McpLink, asks_of, suspended_call, with_log_level
 from assent.upstreams.http.server import Described
 from assent.upstreams.resources import ListedResources
 from assent.upstreams.stdio.logs import StdioLogs, lower_log_level
