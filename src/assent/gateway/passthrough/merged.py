@@ -19,7 +19,7 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions
 from assent.gateway.endpoint import Serve
-from assent.gateway.passthrough.absent_tools import CLEANED, no_mentions
+from assent.gateway.passthrough.descriptions import CLEANED, no_mentions
 from assent.gateway.sessions.notifications import CHANGES, Notifications
 from assent.mcp.channel import ACKNOWLEDGED, SUBSCRIPTION_ID
 from assent.mcp.jsonrpc import RpcError

@@ -11,7 +11,7 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions
 from assent.gateway.endpoint import HttpExchange
-from assent.gateway.passthrough.absent_tools import CLEANED, Cleaned, no_mentions
+from assent.gateway.passthrough.descriptions import CLEANED, INTRODUCTIONS, RewrittenResponse, no_mentions
 from assent.gateway.passthrough.inject import injecting
 from assent.gateway.passthrough.relay import OnAnswer, Relay, fault_body
 from assent.gateway.requests import accepts, check_params, http_status, is_request
@@ -29,7 +29,7 @@ from assent.mcp.sse import render
 from assent.pipeline.other_requests import OtherRequests, rpc_error
 from assent.upstreams.errors import ProtocolViolation, Unreachable
 from assent.upstreams.http.connection import UpstreamResponse
-from assent.upstreams.tasks import Stripping, is_task_method
+from assent.upstreams.tasks import is_task_method, strip_response
 from assent.web.asgi import Headers, Scope, Send
 from assent.web.http import DisconnectWatcher, respond, respond_error
 
@@ -70,8 +70,7 @@ class SingleUpstreamRelay:
                 session.seen_events = seen_events
                 remember_client(session, message.get("params") or {})
 
-        send = Stripping(exchange.send, self.relay.calls.name).send
-        await self._relay(exchange, seen_events.listening(send), message, adopt)
+        await self._relay(exchange, seen_events.listening(exchange.send), message, adopt)
 
     def _adopt(self, caller: Principal, session_id: str) -> McpSession:
         try:
@@ -93,8 +92,6 @@ class SingleUpstreamRelay:
                 return await respond(
                     exchange.send, 200, error_body(message["id"], error.code, error.message, error.data)
                 )
-        if method == "server/discover":
-            exchange = replace(exchange, send=Stripping(exchange.send, self.relay.calls.name).send)
         seen_events = session.seen_events if session is not None else SeenEventIds()
         if exchange.head.last_event is not None and exchange.head.last_event not in seen_events:
             exchange = replace(exchange, scope=_without(exchange.scope, b"last-event-id"))
@@ -129,21 +126,21 @@ class SingleUpstreamRelay:
             async with injecting(exchange.send, next_message, after_first=True) as send:
                 await self._relay(exchange, send, message)
 
-    def _cleaned(self, exchange: HttpExchange, send: Send) -> Send:
-        """Takes from an answer the mentions of absent tools, and the entries that policies deny."""
+    def _rewritten(self, exchange: HttpExchange, send: Send, method: str) -> Send:
+        """Takes from an answer tasks, the mentions of absent tools, and the entries that policies deny."""
         absent, others, upstream = self.absent(exchange.caller), self.others, self.upstream
         filters = others is not None and others.applies()
-        if not absent and not filters:
+        if method not in INTRODUCTIONS and not absent and not filters:
             return send
 
-        def clean(message: Any) -> Any:
+        def rewrite(message: Any) -> Any:
+            strip_response(message)
             cleaned = absent.clean(message)
             if others is None or not isinstance(cleaned, dict) or "result" not in cleaned:
                 return cleaned
-            principal = exchange.caller
-            return {**cleaned, "result": others.filtered(principal, cleaned["result"], upstream)}
+            return {**cleaned, "result": others.filtered(exchange.caller, cleaned["result"], upstream)}
 
-        return Cleaned(send, clean, self.relay.calls.name)
+        return RewrittenResponse(send, rewrite, self.relay.calls.name)
 
     async def end(self, exchange: HttpExchange, session: McpSession) -> None:
         def forget(response: UpstreamResponse) -> None:
@@ -154,7 +151,7 @@ class SingleUpstreamRelay:
 
     async def _relay(self, exchange: HttpExchange, send: Send, message: Any, on_answer: OnAnswer | None = None) -> None:
         if isinstance(message, dict) and message.get("method") in CLEANED:
-            send = self._cleaned(exchange, send)
+            send = self._rewritten(exchange, send, message["method"])
         relay = self.test if exchange.caller.mode == "test" else self.relay
         if relay is None:
             fault = Unreachable(self.relay.calls.name, "has no test endpoint", sent=False)

@@ -9,7 +9,7 @@ from typing import Any
 
 from assent.core.principal import Principal
 from assent.core.tool_mentions import without_texts
-from assent.gateway.passthrough.absent_tools import CLEANED
+from assent.gateway.passthrough.descriptions import CLEANED
 from assent.gateway.tool_service import ToolService
 from assent.mcp.jsonrpc import RpcError
 from assent.upstreams.errors import UpstreamError

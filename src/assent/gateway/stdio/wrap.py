@@ -17,7 +17,7 @@ import orjson
 
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.gateway.passthrough.absent_tools import CLEANED
+from assent.gateway.passthrough.descriptions import CLEANED
 from assent.gateway.passthrough.relay import UPSTREAM_FAULT, fault_problem
 from assent.gateway.requests import (
     check_params,
