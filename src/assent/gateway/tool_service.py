@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,6 +12,7 @@ import orjson
 from assent.core.approval import Approval
 from assent.core.call import Call, Request, UserAnswer
 from assent.core.catalogue import Catalogue, absent_for
+from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import INPUT_REQUIRED, Answer, Outcome, Pause, Refusal, error_result, fit_to_listing
 from assent.core.principal import Principal
 from assent.core.tool import Tool
@@ -112,7 +112,7 @@ class ToolService:
         self._tracing, self._add_duration = tracing or Tracing(), add_duration
         self._ports, self._links, self._codec = ports, links, ConfirmationCodec(state)
         self._server_info, self._metadata_url = server_info, metadata_url
-        self._lists: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
+        self._lists = LimitedDict[tuple[Any, ...], bytes](MOST_LISTS)
         self._listed_catalogue: Catalogue | None = None
 
     def renew(self, ports: Ports, server_info: dict[str, Any], metadata_url: str | None) -> None:
@@ -142,8 +142,6 @@ class ToolService:
             tools = visible_tools(catalogue, principal, policies, observing=self._ports.mode == "observe")
             tools = [tool for tool in tools if (tool.upstream, tool.wire_name) not in hidden]
             prepared = self._lists[cache_key] = self._prepare(tools, self.absent(principal), modern)
-            while len(self._lists) > MOST_LISTS:
-                self._lists.popitem(last=False)
         return prepared
 
     async def _hidden_from(self, mcp_request: McpRequest) -> frozenset[tuple[str, str]]:
