@@ -76,9 +76,6 @@ class UserWords:
                 if telling:
                     yield "".join(self.words[start : start + size])
 
-    def contain(self, word: str) -> bool:
-        return word in self._known
-
     def contain_form(self, word: str) -> bool:
         """Whether the user wrote a word or one of its plain forms: `book`, `booked`, `booking`."""
         return word in self._known or (len(word) > 2 and stem(word) in self._stems)

@@ -90,15 +90,7 @@ class HttpLink(McpLink):
         return await self.conditional_tools.load()
 
     async def _list_as(self, capabilities: dict[str, Any]) -> list[dict[str, Any]]:
-        described, server = await self._live.ensure_described(), self._live.server
-        if described.version in MODERN_PROTOCOL_VERSIONS:
-            peer = SessionContext(described.version, capabilities=capabilities)
-            return await server.list_all("tools/list", "tools", peer)
-        _, peer = await server.open_session(capabilities)
-        try:
-            return await server.list_all("tools/list", "tools", peer)
-        finally:
-            await server.close_session(peer)
+        return await self._live.server.list_tools(await self._live.ensure_described(), capabilities)
 
     async def _describe(self) -> Described:
         """Raise an error that names the setting, if the server speaks the older transport."""
