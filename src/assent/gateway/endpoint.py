@@ -189,13 +189,10 @@ class McpEndpoint:
         if parsed_request is None:
             await respond(exchange.send, 202, b"")
         elif parsed_request.method == "subscriptions/listen":
-            served = parsed_request.method in self.more
-            stream = (
-                self._serve(exchange, parsed_request, None)
-                if served
-                else self.non_tool_handler.forward(exchange, message, None)
-            )
-            await self._stream(exchange, stream)
+            if parsed_request.method in self.more:
+                await self._stream(exchange, self._serve(exchange, parsed_request, None))
+            else:
+                await self._stream(exchange, self.non_tool_handler.forward(exchange, message, None))
         elif parsed_request.method in _SERVED or parsed_request.method in self.more:
             await self._serve(exchange, parsed_request, None)
         else:
@@ -323,11 +320,8 @@ class McpEndpoint:
                 parsed_request, exchange.caller, exchange.scope["headers"], session, reply, exchange.head.key,
                 exchange.head.mirrors, presence,
             )  # fmt: skip
-            serve = (
-                self.call
-                if parsed_request.method == "tools/call"
-                else self.more.get(parsed_request.method, self.listing)
-            )
+            method = parsed_request.method
+            serve = self.call if method == "tools/call" else self.more.get(method, self.listing)
             body, status = result_body(parsed_request.id, await serve(mcp_request)), 200
         except Challenge as challenge:
             return await reply.finish(orjson.dumps(challenge.problem), challenge.status, challenge.fields)
@@ -337,10 +331,8 @@ class McpEndpoint:
         except SessionLost:
             body, status = error_body(None, INVALID_REQUEST, "Session not found"), 404
         except UpstreamError as fault:
-            body, status = (
-                error_body(parsed_request.id, UPSTREAM_FAULT, str(fault), fault_problem(fault)),
-                fault.status,
-            )
+            body = error_body(parsed_request.id, UPSTREAM_FAULT, str(fault), fault_problem(fault))
+            status = fault.status
         except Exception:
             logger.exception("a request failed with an unexpected error")
             body, status = error_body(parsed_request.id, INTERNAL_ERROR, "Internal server error"), 200

@@ -32,8 +32,7 @@ class Toolbox:
     """The tools of a governed client in a form for any model.
 
     The same call again, with the same id and arguments, gets the first answer, and nothing runs twice. A call that did
-    not
-    end goes to the client again, which keeps its key.
+    not end goes to the client again, which keeps its key.
     """
 
     def __init__(self, client: GovernedClient) -> None:
@@ -53,8 +52,7 @@ class Toolbox:
         """Return the tools that the server lists now, under names for models and without `_meta`.
 
         If the server cannot be reached, the last tools are returned and calls report the problem. Without a first list
-        the
-        error is raised.
+        the error is raised.
         """
         try:
             listed = await self._client.list_tools()

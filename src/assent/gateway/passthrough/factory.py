@@ -38,12 +38,8 @@ class PassthroughFactory:
         notifications: Notifications,
         other_requests: OtherRequests,
     ) -> None:
-        self._links, self._tool_loader, self._upstream_factory, self._upstream_monitor = (
-            links,
-            tool_loader,
-            upstream_factory,
-            upstream_monitor,
-        )
+        self._links, self._tool_loader = links, tool_loader
+        self._upstream_factory, self._upstream_monitor = upstream_factory, upstream_monitor
         self._sessions, self._notifications, self._others = sessions, notifications, other_requests
 
     def non_tool_handler(self) -> NonToolHandler:
@@ -59,11 +55,9 @@ class PassthroughFactory:
 
     def more(self) -> dict[str, Serve]:
         """The methods that all upstreams answer together."""
-        return (
-            {}
-            if self.relays()
-            else MergedServer(self._offers, self._notifications, self._absent, self._others).methods()
-        )
+        if self.relays():
+            return {}
+        return MergedServer(self._offers, self._notifications, self._absent, self._others).methods()
 
     def relays(self) -> bool:
         """Whether non-tool methods are relayed to the only upstream."""

@@ -188,10 +188,8 @@ class MergedServer:
         """Streams notifications until the client disconnects or the gateway stops (modern era)."""
         if mcp_request.parsed_request.era is not Era.MODERN:
             raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.parsed_request.method)
-        requested, meta = (
-            mcp_request.parsed_request.params["notifications"],
-            {SUBSCRIPTION_ID: mcp_request.parsed_request.id},
-        )
+        requested = mcp_request.parsed_request.params["notifications"]
+        meta = {SUBSCRIPTION_ID: mcp_request.parsed_request.id}
         wanted: dict[str, Any] = {flag: True for flag in CHANGES.values() if requested.get(flag)}
         async with self._watching(requested.get("resourceSubscriptions") or [], mcp_request) as uris:
             if uris:
