@@ -145,16 +145,13 @@ def pending(approval: Approval, ports: Ports) -> Refusal:
     detail = f"This call waits for a person's approval. Nothing has run. It can be decided until {until}."
     if approval.details and approval.details.get("why"):
         detail += f" It is asked because {visible(approval.details['why'])}."
-    url, place = ports.page(f"approvals/{approval.id}"), _place_of(approval, ports)
+    page = f"approvals/{approval.id}"
+    url, place = ports.page(page), place_of(ports, page, f"approvals approve {approval.id}")
     facts = {"approval": approval.id, **({"approval_url": url} if url is not None else {})}
     facts["remedy"] = (
         _NO_PLACE if place is None else f"Tell the user: {_deciders(approval)} must approve it {place}. {_CALL_AGAIN}"
     )
     return Refusal("confirm.approval_pending", detail, **facts)
-
-
-def _place_of(approval: Approval, ports: Ports) -> str | None:
-    return place_of(ports, f"approvals/{approval.id}", f"approvals approve {approval.id}")
 
 
 def _deciders(approval: Approval) -> str:
