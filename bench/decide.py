@@ -12,11 +12,12 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from assent.contract.schema_cost import is_large
 from assent.core.call import Request
 from assent.core.principal import Principal
-from assent.core.risk import ambiguous, asked_by
 from assent.guards import build_guard
 from assent.pipeline.authorize import authorize
+from assent.pipeline.confirm import ambiguous, asked_by
 from assent.pipeline.discover import discover
 from assent.pipeline.govern import govern
 from assent.pipeline.guard import guard
@@ -81,7 +82,7 @@ async def decide(world: World, tool: str) -> None:
     journal = CallTrace()
     found = discover(request, AGENT, world.ports, journal)
     authorize(request, AGENT, found, journal)
-    call = validate(request, AGENT, found, journal)
+    call = validate(request, AGENT, found, journal, large=is_large(request.arguments))
     await guard(call, world.ports, journal)
     asked_by(call, ambiguous(found.contract, call.arguments))
     step_up(call, world.ports, journal)

@@ -11,13 +11,13 @@ from assent.audit.merkle import (
     hash_leaf,
     hash_ranges,
     inclusion_ranges,
-    reader_of,
 )
 from assent.audit.notes import BadNote, PublicKey, SecretKey
 from assent.audit.verifier import verify_proof
 from support import audit_vectors
 from support.audit_logs import ORIGIN, secret_key
 from support.audit_memory import root_of
+from support.log_parts import reader_of
 
 ROW = [hash_leaf(b"%d" % number) for number in range(20)]
 NOW = 1_764_000_000

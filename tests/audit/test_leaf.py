@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.audit.leaf import check, leaf_bytes, parse_leaf
-from assent.audit.leaf_encoder import redaction, seal
+from assent.audit.leaf_encoder import seal
 from assent.audit.leaf_values import BadEntry, commit, pack, redact, unpack
 from assent.audit.verifier import matches
 from assent.contract.digest import NotCanonicalError, canonical
 from support.audit_logs import START
+from support.log_parts import redaction
 
 FACTS = {"claim": "c_1", "tool": "place_order", "tier": "external_spend", "risk": "critical", "mode": "live"}
 VALUES = {"principal": {"id": "ann@example.com"}, "arguments": {"item": "scene", "amount": 120.5}}

@@ -16,12 +16,12 @@ from assent.audit.merkle import (
     hash_ranges,
     inclusion_ranges,
     peaks,
-    reader_of,
     verify_consistency,
     verify_inclusion,
 )
 from support import audit_vectors
 from support.audit_memory import root_of
+from support.log_parts import reader_of
 
 LIMIT = 300
 ROW = [hash_leaf(b"leaf %d" % n) for n in range(LIMIT)]

@@ -12,10 +12,10 @@ from assent.audit.tiles import (
     check_width,
     pack_entries,
     tile_of,
-    tiles_of,
 )
 from assent.audit.verifier import unpack
 from support.audit_memory import root_of
+from support.log_parts import tiles_of
 
 ROW = [hash_leaf(b"%d" % number) for number in range(70_000)]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assent.contract.pointers import MISSING, places, resolve
+from assent.contract.pointers import MISSING, local_target, places, pointer_to, resolve
 
 DOCUMENT: dict[str, Any] = {
     "a": {"b": [10, {"c": "deep"}], "": "empty"},
@@ -68,3 +68,14 @@ def test_a_star_names_every_item(pointer: str, found: list[Any]) -> None:
         "by_name": {"*": "one", "b": "two"},
     }
     assert [container[key] for container, key in places(document, pointer)] == found
+
+
+def test_a_reference_within_a_document_is_followed_by_names_and_indexes() -> None:
+    root = {"$defs": {"a/b": [{"type": "string"}], "*": 1}, "of": {"~": {"x": 2}}}
+    assert local_target("#/$defs/a~1b/0", root) == {"type": "string"}
+    assert local_target("#/$defs/a%7e1b/0/type", root) == "string"
+    assert local_target("#/$defs/*", root) == 1  # a name here, not a pattern
+    assert local_target("#", root) is root
+    for lost in ("#/$defs/a", "#/$defs/a~1b/1", "#/$defs/a~1b/-1", "#name", "other.json#/of", "", None, 7):
+        assert local_target(lost, root) is MISSING
+    assert local_target("#" + pointer_to(["of", "~", "x"]), root) == 2

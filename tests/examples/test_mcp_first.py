@@ -17,8 +17,8 @@ from mcp import Client, MCPError
 from assent import Assent, Principal
 from assent.errors import ContractError
 from assent.lint import lint
-from assent.lint.target import target_of
 from assent.testing import Clock
+from support.lint_examples import target_of
 from support.statements import check_statements
 from support.transports import ERAS, ROOT, Person, connect, over_stdio
 

@@ -10,6 +10,7 @@ import httpx2
 import orjson
 import pytest
 
+from assent.core.principal import Principal
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.gateway.endpoint import HttpExchange, McpEndpoint
@@ -24,7 +25,7 @@ from assent.mcp.server_identity import ServerIdentity
 from assent.mcp.strict_json import JsonLimits
 from assent.web.asgi import Headers, Scope
 from support.loopback_server import serving
-from support.open_gateway import nowhere
+from support.open_gateway import anybody, nowhere
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 META = {
@@ -44,16 +45,12 @@ async def listing(_: McpRequest) -> bytes:
     return LISTED
 
 
-async def by_key(headers: Headers, _: Scope) -> str:
+async def by_key(headers: Headers, _: Scope) -> Principal:
     """Whoever has a key is its owner; nobody else comes in."""
     for name, value in headers:
         if name == b"authorization":
-            return value.decode()
+            return Principal(value.decode(), "agent")
     raise Challenge(401, {"title": "Unauthorized", "status": 401}, [(b"www-authenticate", b"Bearer")])
-
-
-async def anybody(_headers: Headers, _scope: Scope) -> str:
-    return "anybody"
 
 
 @asynccontextmanager
@@ -354,14 +351,14 @@ async def test_a_stream_ends_when_its_listener_would_no_longer_be_let_in(
     monkeypatch.setattr(reauthorize, "EVERY", 0.01)
     asked, revoked, unsure = count(), asyncio.Event(), asyncio.Event()
 
-    async def while_known(headers: Headers, scope: Scope) -> str:
+    async def while_known(headers: Headers, scope: Scope) -> Principal:
         if next(asked) > 6:
             unsure.set()
         if revoked.is_set():
             raise Challenge(401, {"status": 401}, [])
         if unsure.is_set():
             raise Challenge(503, {"status": 503}, [])
-        return "ann"
+        return Principal("ann", "agent")
 
     non_tool_handler = Endless() if era == "modern" else None
     more = {"subscriptions/listen": listen} if era == "modern, served here" else {}
@@ -384,8 +381,8 @@ async def test_a_stream_ends_when_its_credentials_have_become_somebody_elses(mon
     monkeypatch.setattr(reauthorize, "EVERY", 0.01)
     names = ["ann"]
 
-    async def by_now(headers: Headers, scope: Scope) -> str:
-        return names[-1]
+    async def by_now(headers: Headers, scope: Scope) -> Principal:
+        return Principal(names[-1], "agent")
 
     async with gateway(authenticate=by_now) as (client, _):
         headers = {**await begin(client), "accept": "text/event-stream"}

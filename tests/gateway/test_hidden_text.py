@@ -17,7 +17,7 @@ from assent.config.pins import load_pins
 from assent.core.pins import pins_of, pins_text
 from assent.core.shown_definition import UNUSABLE, is_clean
 from assent.gateway.hidden_text import MOST_NOTES, HiddenText
-from assent.gateway.passthrough.absent_tools import Cleaned
+from assent.gateway.passthrough.descriptions import RewrittenResponse
 from assent.upstreams.errors import Oversized, ProtocolViolation
 from support.console_browser import signed_in
 from support.gateways import configuration, gateway, post, rpc
@@ -170,7 +170,7 @@ async def relayed(body: bytes, kind: bytes) -> bytes:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    cleaned = Cleaned(send, lambda message: HiddenText().clean_message("notes", message), "notes")
+    cleaned = RewrittenResponse(send, lambda message: HiddenText().clean_message("notes", message), "notes")
     await cleaned({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]})
     await cleaned({"type": "http.response.body", "body": body})
     whole: bytes = sent[-1]["body"]

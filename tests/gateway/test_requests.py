@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from assent.gateway.requests import accepts, check_param_headers, read_head
-from assent.mcp.idempotency_key import keys_of
+from assent.mcp.call_meta import keys_of
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.requests import Era
 

@@ -8,7 +8,7 @@ import pytest
 
 from assent.hosts import hosts, matrix
 from assent.hosts.matrix import DOES, directories
-from assent.lint.target import target_of
+from support.lint_examples import target_of
 
 HINTS = ("readOnlyHint", "destructiveHint", "openWorldHint")
 

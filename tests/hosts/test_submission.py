@@ -6,7 +6,7 @@ import pytest
 
 from assent.errors import SettingsError
 from assent.hosts import submission
-from assent.lint.target import target_of
+from support.lint_examples import target_of
 
 CONTRACTS = {
     "list_notes": {"side_effect": "read", "description": "Lists notes.", "open_world": False},

@@ -4,7 +4,7 @@ from typing import Any
 
 from assent.infer import classify
 from assent.lint import lint
-from assent.lint.target import target_of
+from support.lint_examples import target_of
 
 TEXT = {"type": "string"}
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from assent.core.tool_mentions import Mentions
-from assent.gateway.passthrough import absent_tools
-from assent.gateway.passthrough.absent_tools import Cleaned
+from assent.gateway.passthrough import descriptions
+from assent.gateway.passthrough.descriptions import RewrittenResponse
 from assent.upstreams.errors import Oversized
 
 SECRET = "read_private_key"
@@ -22,7 +22,7 @@ async def cleaned(*pieces: bytes) -> bytes:
     async def send(message: Any) -> None:
         sent.append(message.get("body", b""))
 
-    way = Cleaned(send, Mentions([SECRET]).clean, "shop")
+    way = RewrittenResponse(send, Mentions([SECRET]).clean, "shop")
     await way(HEAD)
     for piece in pieces:
         await way({"type": "http.response.body", "body": piece, "more_body": True})
@@ -45,6 +45,28 @@ async def test_ordinary_events_stay_events() -> None:
 
 
 async def test_an_endless_answer_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(absent_tools, "LARGEST", 1000)
+    monkeypatch.setattr(descriptions, "LARGEST", 1000)
     with pytest.raises(Oversized, match="more than 16 MB"):
         await cleaned(*[b"x" * 100] * 11)
+
+
+@pytest.mark.parametrize("size", [1, 7, 64])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+async def test_events_are_cleaned_in_whatever_pieces_they_arrive(end: bytes, size: int) -> None:
+    event = end.join([b"event: message", *(b"data: " + line for line in LINES)]) + end + end
+    whole = event + b": ping" + end + end + event
+    said = await cleaned(*(whole[at : at + size] for at in range(0, len(whole), size)))
+    assert SECRET.encode() not in said
+    assert said.count(b"Hello.") == 2 and b": ping" in said
+
+
+async def test_a_complete_event_does_not_wait_for_the_end_of_the_stream() -> None:
+    sent: list[bytes] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message.get("body", b""))
+
+    way = RewrittenResponse(send, Mentions([SECRET]).clean, "shop")
+    await way(HEAD)
+    await way({"type": "http.response.body", "body": b"data: 1\n\ndata: rea", "more_body": True})
+    assert b"".join(sent) == b"data: 1\n\n"

@@ -13,7 +13,7 @@ from assent.lint import Report, lint
 from assent.lint.baseline import baseline_text
 from assent.lint.report import FORMATS
 from assent.lint.suppressions import Suppression
-from assent.lint.target import target_of
+from support.lint_examples import target_of
 
 HOSTILE = {
     "name": "send_email",

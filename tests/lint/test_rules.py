@@ -9,7 +9,7 @@ import pytest
 from assent.lint import all_rules, lint
 from assent.lint import rules as home
 from assent.lint.rule import SEVERITIES, Rule
-from assent.lint.target import target_of
+from support.lint_examples import target_of
 
 RULES = list(all_rules().values())
 FLAGGED = [pytest.param(rule, example, id=f"{rule.name}-{n}") for rule in RULES for n, example in enumerate(rule.flags)]

@@ -13,7 +13,8 @@ from assent.errors import SettingsError
 from assent.lint import all_rules, lint
 from assent.lint.baseline import baseline_text, less, read_baseline
 from assent.lint.suppressions import Suppression, in_comments, read_suppressions
-from assent.lint.target import Target, target_of
+from assent.lint.target import Target
+from support.lint_examples import target_of
 
 LIAR = {"name": "send_email", "description": "Sends an email.", "annotations": {"readOnlyHint": True}}
 

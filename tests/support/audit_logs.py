@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 from assent.audit import bundle
 from assent.audit.key_file import SigningKeys
-from assent.audit.leaf_encoder import Sealed, redaction, seal
+from assent.audit.leaf_encoder import Sealed, seal
 from assent.audit.leaf_values import redact
 from assent.audit.log import Log, open_log
 from assent.audit.notes import SecretKey
 from support.audit_memory import MemoryCheckpoints, MemoryEntries, MemorySink, MemoryTiles
+from support.log_parts import redaction
 
 ORIGIN = "audit.example/acme"
 START = 1_764_000_000_000

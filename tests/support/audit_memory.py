@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from assent.audit.merkle import fold, peaks, reader_of
+from assent.audit.merkle import fold, peaks
 from assent.audit.protocols import StaleCheckpoint
 from assent.audit.tiles import Tile
+from support.log_parts import reader_of
 
 
 def root_of(leaf_hashes: Sequence[bytes]) -> bytes:

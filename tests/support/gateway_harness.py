@@ -22,8 +22,8 @@ from assent.gateway.auth.api_keys import ConfiguredApiKeys, record_key
 from assent.gateway.status_pages import StatusPages
 from assent.gateway.stdio.wrap import StdioGateway
 from assent.guards import build_guard
+from assent.mcp.call_meta import META_KEY
 from assent.mcp.confirmation import CONFIRM
-from assent.mcp.idempotency_key import META_KEY
 from assent.mcp.protocol import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,

@@ -22,8 +22,8 @@ from assent.core.principal import Principal
 from assent.fastmcp import Assent as FastMCPAssent
 from assent.guards import build_guard
 from assent.library.governance import Assent
+from assent.mcp.call_meta import META_KEY
 from assent.mcp.confirmation import CONFIRM
-from assent.mcp.idempotency_key import META_KEY
 from assent.ports import Ports
 from assent.testing import Clock
 from assent.testing.decisions import Observed, Scripted, WorldSettings

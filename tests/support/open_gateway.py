@@ -5,6 +5,7 @@ from itertools import count
 
 import orjson
 
+from assent.core.principal import Principal
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.gateway.endpoint import McpEndpoint
 from assent.gateway.passthrough.non_tool import SingleUpstreamRelay
@@ -20,8 +21,8 @@ from assent.web.asgi import Headers, Receive, Scope, Send
 from assent.web.http import respond_error
 
 
-async def anybody(_headers: Headers, _scope: Scope) -> str:
-    return "anybody"
+async def anybody(_headers: Headers, _scope: Scope) -> Principal:
+    return Principal("anybody", "agent")
 
 
 async def nowhere(scope: Scope, _receive: Receive, send: Send) -> None:

@@ -1,7 +1,6 @@
 """Activity feed: one sentence per finished call. Text from agents and servers cannot change its meaning."""
 
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ import orjson
 from assent.audit.leaf import Leaf, parse_leaf
 from assent.audit.leaf_values import BadEntry, unpack
 from assent.contract.digest import NotCanonicalError, canonical
+from assent.core.limited_dict import LimitedDict
 from assent.core.render import visible
 
 TEMPLATE_LIMIT, VALUE_LIMIT, LINE_LIMIT, OPEN_CALLS = 500, 80, 400, 10_000
@@ -111,7 +111,7 @@ class Feed:
 
     def __init__(self, templates: Mapping[str, FeedTemplate]) -> None:
         self._templates = templates
-        self._begun: OrderedDict[str, _Begun] = OrderedDict()
+        self._begun = LimitedDict[str, _Begun](OPEN_CALLS)
 
     def take(self, index: int, leaf: bytes, blob: bytes | None) -> FeedLine | None:
         """Return the line of the call that ends with this entry, or None."""
@@ -124,8 +124,6 @@ class Feed:
         arguments = _arguments(values.get("arguments")) if own else begun.arguments
         if entry.kind == "intent" and claim:
             self._begun[claim] = _Begun(arguments, _observed_refusals(entry))
-            if len(self._begun) > OPEN_CALLS:
-                self._begun.popitem(last=False)
         if entry.kind not in ENDINGS:
             return None
         self._begun.pop(claim, None)

@@ -1,6 +1,5 @@
 """Reads entries, finds their principal, and filters them."""
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -11,6 +10,7 @@ import orjson
 from assent.audit.leaf import Leaf, parse_leaf
 from assent.audit.leaf_values import unpack
 from assent.audit.merkle import hash_leaf
+from assent.core.limited_dict import LimitedDict
 
 CALLS = 50_000
 """Number of calls whose principal is remembered."""
@@ -72,7 +72,7 @@ class PrincipalIndex:
     """Reads entries in order and remembers principals, because an outcome does not repeat the one of its intent."""
 
     def __init__(self) -> None:
-        self._begun: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
+        self._begun = LimitedDict[str, Mapping[str, Any]](CALLS)
         self.position = 0
 
     def read(self, index: int, leaf: bytes, blob: bytes | None) -> EntryView:
@@ -83,8 +83,6 @@ class PrincipalIndex:
             return replace(row, caller=self._begun.get(claim, {}))
         if row.leaf.kind == "intent" and "principal" in row.values:
             self._begun[claim] = {name: row.values[name] for name in ("principal", "kind") if name in row.values}
-            if len(self._begun) > CALLS:
-                self._begun.popitem(last=False)
         return row
 
 

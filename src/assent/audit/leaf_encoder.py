@@ -1,7 +1,7 @@
 """Encodes an entry as a row of the log, fast enough for every call."""
 
 from binascii import b2a_base64 as _base64
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -105,15 +105,3 @@ def _check_rare(value: object) -> None:
 def _is_long(facts: Mapping[str, object]) -> bool:
     texts = [item for value in facts.values() for item in (value if isinstance(value, list) else [value])]
     return any(isinstance(text, str) and len(text) > MOST_TEXT for text in texts)
-
-
-def redaction(
-    index: int,
-    fields: Iterable[str],
-    at: int,
-    values: Mapping[str, object],
-    randomness: Callable[[int], bytes],
-) -> Sealed:
-    """Return the entry that records an erasure; `values` are who erased it and why."""
-    facts = {"action": "redact", "entry": index, "fields": sorted(fields)}
-    return seal("redaction", at, facts, values, randomness)

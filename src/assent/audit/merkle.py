@@ -110,17 +110,6 @@ def hash_ranges(ranges: Iterable[Range], read: NodeReader) -> list[bytes]:
     return [fold([read(node) for node in peaks(start, stop)]) for start, stop in ranges]
 
 
-def reader_of(leaf_hashes: Sequence[bytes], first: int = 0) -> NodeReader:
-    """Return a reader that hashes a row of leaf hashes starting at position `first`."""
-
-    def read(node: Node) -> bytes:
-        height, position = node
-        start = (position << height) - first
-        return complete_root(leaf_hashes[start : start + (1 << height)])
-
-    return read
-
-
 def root_from_inclusion(index: int, size: int, leaf_hash: bytes, proof: Sequence[bytes]) -> bytes:
     """Return the root of an audit path (RFC 9162, 2.1.3.2)."""
     if not 0 <= index < size:

@@ -42,14 +42,6 @@ def bundle_path(prefix: str, number: int, width: int = WIDTH) -> str:
     return path if width == WIDTH else f"{path}.p/{width}"
 
 
-def tiles_of(size: int) -> Iterator[Tile]:
-    """Yield every tile of a log of this size, lowest level first."""
-    level, row = 0, size
-    while row:
-        yield from (Tile(level, number, width) for number, width in bundles_of(row))
-        level, row = level + 1, row // WIDTH
-
-
 def bundles_of(size: int) -> Iterator[tuple[int, int]]:
     """Yield number and width of every bundle of entries or values of a log of this size."""
     yield from ((number, WIDTH) for number in range(size // WIDTH))

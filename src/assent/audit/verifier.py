@@ -134,9 +134,9 @@ class SignedCheckpoint:
 
     def signed_by(self, key: Key) -> int | None:
         """Return when the key signed this, in seconds; None unless both signatures are present and valid."""
-        visible_text = [blob for name, key_id, blob in self.signatures if (name, key_id) == (key.name, key.key_id(1))]
+        plain = [blob for name, key_id, blob in self.signatures if (name, key_id) == (key.name, key.key_id(1))]
         stamped = [blob for name, key_id, blob in self.signatures if (name, key_id) == (key.name, key.key_id(4))]
-        if not visible_text or not stamped or not all(is_signed(key.raw, self.text, blob) for blob in visible_text):
+        if not plain or not stamped or not all(is_signed(key.raw, self.text, blob) for blob in plain):
             return None
         times = [int.from_bytes(blob[:8], "big") for blob in stamped]
         for seconds, blob in zip(times, stamped, strict=True):

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -52,7 +52,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
     listed = with_ports(config, found)
     if form == "json":
-        click.echo(json.dumps([_as_json(one, now) for one in listed], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([one.as_json(now) for one in listed], indent=2, ensure_ascii=False))
     elif not listed:
         click.echo("No approval waits for a decision.", err=True)
     else:
@@ -195,24 +195,6 @@ async def _whole_id(start: str, ports: Ports, *, given: bool = False) -> str:
     if len(found) > 1:
         raise click.UsageError(f"{len(found)} approvals begin with {start}; write more of the id.")
     return found[0] if found else start
-
-
-def _as_json(approval: Approval, now: float) -> dict[str, Any]:
-    return {
-        "id": approval.id,
-        "state": approval.state_at(now).value,
-        "tool": approval.tool,
-        "tenant": approval.tenant,
-        "requester": approval.requester,
-        "by": approval.by,
-        "quorum": approval.quorum,
-        "asked_at": approval.asked_at,
-        "expires_at": approval.expires_at,
-        "text": approval.text,
-        "decisions": [
-            {"person": d.person, "verdict": d.verdict, "at": d.at, "channel": d.channel} for d in approval.decisions
-        ],
-    }
 
 
 def _print_table(listed: list[Approval], now: float) -> None:

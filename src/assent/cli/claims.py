@@ -54,7 +54,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
     records, keyed_hash = with_ports(config, found)
     listed = [one for one in records if everything or one.state_at(now) is State.IN_DOUBT]
     if form == "json":
-        click.echo(json.dumps([_as_json(one, now, keyed_hash) for one in listed], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([one.as_json(now, keyed_hash) for one in listed], indent=2, ensure_ascii=False))
     elif not listed:
         click.echo("No claim is in doubt.", err=True)
     else:
@@ -128,22 +128,6 @@ async def _whole_id(start: str, ports: Ports) -> str:
     if len(found) > 1:
         raise click.UsageError(f"{len(found)} claims begin with {start}; write more of the id.")
     return found[0] if found else start
-
-
-def _as_json(record: ClaimRecord, now: float, keyed_hash: Callable[[str], str]) -> dict[str, Any]:
-    return {
-        "id": record.id,
-        "state": record.state_at(now).value,
-        "tool": record.tool,
-        "tenant": record.tenant,
-        "principal": record.principal,
-        "key": record.key,
-        "epoch": record.epoch,
-        "created_at": record.created_at,
-        "settled_at": record.settled_at,
-        "contract": record.contract,
-        "reference": keyed_hash(record.id),
-    }
 
 
 def _print_table(listed: list[ClaimRecord], now: float) -> None:

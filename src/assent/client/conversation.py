@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets as random
 from typing import Any
 
-from assent.mcp.conversation import CONVERSATION, MOST_USER_TEXT, USER_TEXT
+from assent.mcp.call_meta import CONVERSATION, MOST_USER_TEXT, USER_TEXT
 
 
 class ConversationMeta:

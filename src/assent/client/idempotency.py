@@ -13,7 +13,7 @@ from typing import Any
 
 from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Tier
-from assent.mcp.idempotency_key import META_KEY
+from assent.mcp.call_meta import META_KEY
 
 _ARGUMENTS = ("idempotency_key", "idempotencyKey", "idempotency-key", "Idempotency-Key")
 _MOST_UNSETTLED = 10_000

@@ -17,7 +17,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from assent.client.challenges import hook_into, watch_http
 from assent.client.connection import ConnectedClient
-from assent.mcp.idempotency_key import HEADER, META_KEY
+from assent.mcp.call_meta import HEADER, META_KEY
 
 _NEEDLE = META_KEY.encode()
 RequestHook = Callable[[httpx2.Request], Awaitable[None]]

@@ -139,8 +139,7 @@ def _tier_from_hints(claims: Claims, inference: Inference) -> Tier | None:
     """Return the tier that the hints describe, or None if they say nothing about effects.
 
     A mutation that is not destructive but reaches outside is a spend if it is idempotent, else a share. If
-    openWorldHint is
-    absent, a confident inference decides, else it is a write.
+    openWorldHint is absent, a confident inference decides, else it is a write.
     """
     if claims.destructive:
         return Tier.DESTRUCTIVE

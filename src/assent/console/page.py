@@ -20,7 +20,6 @@ PUBLIC: frozenset[str] | None = None
 """Open to people who are not signed in."""
 DECIDERS: frozenset[str] = frozenset({"approver", "operator"})
 OPERATORS: frozenset[str] = frozenset({"operator"})
-AUDITORS: frozenset[str] = frozenset({"auditor"})
 ADMINS: frozenset[str] = frozenset({"admin"})
 
 

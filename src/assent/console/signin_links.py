@@ -6,13 +6,13 @@ link preview cannot use the link up.
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 
 import orjson
 
 from assent.core.document import Document
 from assent.core.principal import Principal
+from assent.gateway.auth.api_keys import digest_secret
 from assent.ports import Store
 
 KIND = "console_link"
@@ -23,21 +23,17 @@ async def make_link_token(store: Store, principal: Principal, now: float) -> str
     """A token that signs this person in, once, within ten minutes."""
     token = secrets.token_urlsafe(32)
     body = {"id": principal.id, "scopes": sorted(principal.scopes), "roles": sorted(principal.roles)}
-    document = Document(KIND, _digest(token), orjson.dumps(body), principal.tenant, expires_at=now + LASTS)
+    document = Document(KIND, digest_secret(token), orjson.dumps(body), principal.tenant, expires_at=now + LASTS)
     await store.put_document(document, now)
     return token
 
 
 async def redeem_link_token(store: Store, token: str, now: float) -> Principal | None:
     """The person whom a token signs in; None for one that is unknown, expired or used."""
-    used = await store.delete_document(KIND, _digest(token), now) if token and len(token) <= 128 else None
+    used = await store.delete_document(KIND, digest_secret(token), now) if token and len(token) <= 128 else None
     if used is None:
         return None
     body = orjson.loads(used.body)
     return Principal(
         body["id"], "human", used.tenant, frozenset(body["scopes"]), frozenset(body["roles"]), auth_time=now
     )
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
+from urllib.parse import unquote
 
 from pydantic import AfterValidator, WithJsonSchema
 
@@ -35,6 +36,30 @@ def tokens(pointer: str) -> tuple[str, ...]:
 def escaped(token: str) -> str:
     """A name as a reference token."""
     return token.replace("~", "~0").replace("/", "~1")
+
+
+def pointer_to(path: Iterable[object]) -> str:
+    """The pointer that leads along these names and indexes."""
+    return "".join(f"/{escaped(str(step))}" for step in path)
+
+
+def follow(document: Any, pointer: str) -> Any:
+    """The value at a pointer, or MISSING. Every token is a name or an index here, `*` too."""
+    for token in tokens(pointer):
+        if isinstance(document, Mapping) and token in document:
+            document = document[token]
+        elif isinstance(document, list) and _INDEX.match(token) and int(token) < len(document):
+            document = document[int(token)]
+        else:
+            return MISSING
+    return document
+
+
+def local_target(reference: Any, root: Any) -> Any:
+    """What a reference within a document (`#/$defs/Order`) leads to, or MISSING. No other reference is followed."""
+    if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+        return MISSING
+    return follow(root, unquote(reference[1:]))
 
 
 def resolve(document: Any, pointer: str) -> Any:

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 import orjson
 
 from assent.contract.patterns import compile_pattern
+from assent.contract.pointers import MISSING, follow
 
 MOST_CHECKS = 10_000
 """The maximum number of checks for one value."""
@@ -246,7 +247,8 @@ class _Unfolding:
             found = self._named.get(f"{place}#{fragment}", []) + (self._anchors.get(fragment, []) if dynamic else [])
         else:
             documents = self._named.get(f"{place}#", []) + ([self._root] if not place else [])
-            found = [one for document in documents for one in _walk(document, fragment)]
+            targets = [follow(document, unquote(fragment)) for document in documents]
+            found = [one for one in targets if one is not MISSING]
         if not found and _META not in place:  # Every validator knows the meta-schemas.
             if reference.startswith("#"):
                 raise ValueError(f"it is not a JSON Schema: the reference {reference[:100]} has no target")
@@ -258,17 +260,6 @@ class _Unfolding:
 
 class _TooExpensive(Exception):
     """The schema unfolds beyond the bounds."""
-
-
-def _walk(document: Any, pointer: str) -> list[Any]:
-    """What a JSON pointer leads to, as a list of one or none."""
-    for part in unquote(pointer).split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        try:
-            document = document[int(name)] if isinstance(document, list) else document[name]
-        except (KeyError, ValueError, IndexError, TypeError):
-            return []
-    return [document]
 
 
 def _mapping(node: Any, keyword: str) -> Mapping[str, Any]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from assent.contract.pointers import MISSING, local_target
+
 # Keywords whose schemas describe the same value, a member of it, or an item of it.
 _SAME = ("$ref", "$dynamicRef", "$recursiveRef", "if", "then", "else", "not")
 _SAME_LISTS = ("allOf", "anyOf", "oneOf")
@@ -59,13 +61,12 @@ class _Root:
 
     def resolve(self, reference: Any) -> Any:
         """The target of a local reference; None for any other reference, which is never fetched."""
-        if not isinstance(reference, str) or not reference.startswith("#"):
-            return None
-        if reference == "#" or reference.startswith("#/"):
-            return _at(self.schema, reference[2:])
+        target = local_target(reference, self.schema)
+        if target is not MISSING:
+            return target
         if self._anchors is None:
-            self._anchors = dict(_find_anchors(self.schema))
-        return self._anchors.get(reference[1:])
+            self._anchors = {f"#{name}": part for name, part in _find_anchors(self.schema)}
+        return self._anchors.get(reference) if isinstance(reference, str) else None
 
 
 _Part = tuple[_Root, Mapping[str, Any]]
@@ -183,16 +184,6 @@ def _mapping_of(part: Mapping[str, Any], keyword: str) -> Mapping[str, Any]:
 def _list_of(part: Mapping[str, Any], keyword: str) -> list[Any]:
     value = part.get(keyword)
     return value if isinstance(value, list) else []
-
-
-def _at(schema: Any, pointer: str) -> Any:
-    for step in pointer.split("/") if pointer else ():
-        step = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(schema, list):
-            schema = schema[int(step)] if step.isdecimal() and int(step) < len(schema) else None
-        else:
-            schema = schema.get(step) if isinstance(schema, Mapping) else None
-    return schema
 
 
 def _find_anchors(schema: Any) -> Iterator[tuple[str, Any]]:

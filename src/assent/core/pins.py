@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from assent.contract.digest import NotCanonicalError, digest_of
+from assent.contract.pointers import escaped
 from assent.contract.wire import read_claims
 from assent.core.render import visible
 from assent.errors import Fault, SettingsError
@@ -172,7 +173,7 @@ def differences(before: Any, after: Any, at: str = "") -> list[str]:
     """The differences of two documents, one line each, by JSON pointer and without shortening."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         keys = sorted({*before, *after}, key=str)
-        return [line for key in keys for line in _member_differences(before, after, key, f"{at}/{_escape(str(key))}")]
+        return [line for key in keys for line in _member_differences(before, after, key, f"{at}/{escaped(str(key))}")]
     if isinstance(before, list) and isinstance(after, list):
         return _list_differences(before, after, at)
     if type(before) is type(after) and before == after:
@@ -246,10 +247,6 @@ def _show_json(value: Any) -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _escape(token: str) -> str:
-    return token.replace("~", "~0").replace("/", "~1")
 
 
 def read_pins(text: str, file: str = "") -> dict[str, dict[str, Pin]]:

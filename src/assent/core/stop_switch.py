@@ -85,8 +85,6 @@ class StopSet:
 
     def stop_for(self, principal: Principal, tool: Tool) -> Stop | None:
         """The switch that stops this call, or None. A principal is stopped with everybody who acts for it."""
-        if self.is_empty:
-            return None
         found = (self.everything, self.upstreams.get(tool.upstream), self.tools.get(tool.name), *self._of(principal))
         return next((one for one in found if one is not None and one.covers(tool)), None)
 

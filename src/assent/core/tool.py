@@ -11,7 +11,7 @@ from jsonschema_rs import ValidationErrorKind
 from assent.contract.documents import MOST_CHECKS_IN_ALL, schema_validator
 from assent.contract.expressions import Condition
 from assent.contract.model import Contract
-from assent.contract.pointers import tokens
+from assent.contract.pointers import pointer_to, tokens
 from assent.contract.profiles import Profile, profile
 from assent.contract.wire import Claims
 from assent.contract.wire import definition as wire_definition
@@ -207,13 +207,9 @@ def _checker(name: str, which: str, schema: Any, most: int = MOST_CHECKS_IN_ALL)
         if fits(instance):
             return []
         found = first_errors(instance, checks, _MOST_ERRORS)
-        return [(_pointer(error.instance_path), sentence(error)) for error in found] or [("", _UNLOCATED)]
+        return [(pointer_to(error.instance_path), sentence(error)) for error in found] or [("", _UNLOCATED)]
 
     return check
-
-
-def _pointer(path: Any) -> str:
-    return "/" + "/".join(str(part).replace("~", "~0").replace("/", "~1") for part in path) if path else ""
 
 
 def sentence(error: Any) -> str:

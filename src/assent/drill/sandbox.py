@@ -30,7 +30,7 @@ from assent.drill.standin import Reached, Standins, serve
 from assent.drill.story import AgentCall, Ended, Story, asked, let_through, stopped
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.status_pages import StatusPages
-from assent.mcp.idempotency_key import META_KEY
+from assent.mcp.call_meta import META_KEY
 from assent.mcp.protocol import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from assent.core.tool import Tool
+from assent.flow.text import word_set
 from assent.flow.user_words import UserWords
-from assent.flow.word_set import word_set
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Each line is one kind of action: verbs of tools, and the words with which people ask for it.

@@ -13,7 +13,7 @@ from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.flow.arguments import passed_values
 from assent.flow.conversation import Conversation, Origin, new_hash
-from assent.flow.judgement import Concern, Judgement, judge
+from assent.flow.judgement import Concern, judge
 from assent.flow.labels import labels_of, result_labels, with_label
 
 Mode = Literal["off", "observe", "ask", "refuse"]
@@ -95,7 +95,8 @@ class FlowControl:
             return _by_labels(seen, call, is_sink=is_sink)
         if seen.is_harmless:
             return ()
-        return _judge(call, seen, is_sink=is_sink).concerns
+        destroys = call.tool.contract.side_effect is Tier.DESTRUCTIVE
+        return judge(call, seen, is_sink=is_sink, destroys=destroys).concerns
 
     def _verb(self) -> str:
         return {"ask": "asked", "refuse": "refused"}.get(self.mode, "would ask")
@@ -140,10 +141,6 @@ class FlowControl:
         largest = max(held, key=held.__getitem__)
         oldest = next(key for key in others if key[:2] == largest)
         self._size -= len(self._conversations.pop(oldest))
-
-
-def _judge(call: Call, seen: Conversation, *, is_sink: bool) -> Judgement:
-    return judge(call, seen, is_sink=is_sink, destroys=call.tool.contract.side_effect is Tier.DESTRUCTIVE)
 
 
 def _by_labels(seen: Conversation, call: Call, *, is_sink: bool) -> tuple[Concern, ...]:

@@ -19,10 +19,9 @@ from assent.flow.arguments import MOST_LEAVES, value_of, values_of
 from assent.flow.conversation import Conversation, Origin, Seen
 from assent.flow.results import MOST_IN_RESULT, phrases_of
 from assent.flow.roles import Matter, Role, matters
-from assent.flow.text import MOST_TEXT, words
+from assent.flow.text import MOST_TEXT, word_set, words
 from assent.flow.user_words import stem
 from assent.flow.values import EXTERNAL, Value, amount_of, host_of
-from assent.flow.word_set import word_set
 
 Source = Literal["user", "vouched", "named", "trusted", "field", "untrusted", "unknown"]
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

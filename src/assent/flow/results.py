@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from assent.flow.text import MOST_TEXT, decoded, words
+from assent.flow.text import MOST_TEXT, decoded, word_set, words
 from assent.flow.values import EXTERNAL, Value, amount_of, values_in, whole_value
-from assent.flow.word_set import word_set
 
 PHRASE = 4
 """How many words a phrase has that is recognised."""

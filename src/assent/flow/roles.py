@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from assent.contract.pointers import escaped, tokens
 from assent.core.tool import Tool
-from assent.flow.word_set import word_set
+from assent.flow.text import word_set
 
 Role = Literal["recipients", "target", "url", "amount", "title", "content", "other"]
 
@@ -74,7 +74,7 @@ def matters(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[Matter]:
     """Every value of a call that matters, with its role and its place."""
     declared = _declared_roles(tool)
     for name, value in arguments.items():
-        for leaf in _leaves(_cached_role(tool, name), f"/{escaped(name)}", name, value):
+        for leaf in _leaves(*_role_and_place(tool, name), name, value):
             role = leaf.role if not declared else _declared_role(declared, leaf.place) or leaf.role
             if role != "other":
                 yield leaf if role == leaf.role else leaf._replace(role=role)
@@ -101,11 +101,15 @@ def _declared_role(declared: list[tuple[tuple[str, ...], Role]], place: str) -> 
     return None
 
 
-def _cached_role(tool: Tool, name: str) -> Role:
-    roles: dict[str, Role] = tool.derived.setdefault("flow_roles", {})
-    if name not in roles and len(roles) < 256:
-        roles[name] = _inferred_role(tool, name)
-    return roles.get(name) or role_of(name)
+def _role_and_place(tool: Tool, name: str) -> tuple[Role, str]:
+    """The role of an argument and the pointer to it; those of the first names that callers use are kept."""
+    known: dict[str, tuple[Role, str]] = tool.derived.setdefault("flow_roles", {})
+    found = known.get(name)
+    if found is None:
+        found = _inferred_role(tool, name), f"/{escaped(name)}"
+        if len(known) < 256:
+            known[name] = found
+    return found
 
 
 def _inferred_role(tool: Tool, name: str) -> Role:

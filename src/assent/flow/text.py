@@ -26,6 +26,11 @@ _SIGNS = {"at": "@", "arroba": "@", "dot": ".", "punkt": "."}
 _MOST_DECODED = 20
 
 
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list that is written as running text."""
+    return frozenset(text.split())
+
+
 def exact(text: str) -> str:
     """The text in which two spellings of the same value are equal: case, width and invisible characters are ignored.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from assent.flow.text import words
+from assent.flow.text import word_set, words
 from assent.flow.values import amount_of, values_in
-from assent.flow.word_set import word_set
 
 MOST_USER_TEXT = 16_384
 """How many characters of a user's words are kept per conversation; the newest count."""
@@ -75,9 +74,6 @@ class UserWords:
                 telling = telling or word not in _COMMON
                 if telling:
                     yield "".join(self.words[start : start + size])
-
-    def contain(self, word: str) -> bool:
-        return word in self._known
 
     def contain_form(self, word: str) -> bool:
         """Whether the user wrote a word or one of its plain forms: `book`, `booked`, `booking`."""

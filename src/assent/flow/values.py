@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from assent.flow.text import exact, squeezed
-from assent.flow.word_set import word_set
+from assent.flow.text import exact, squeezed, word_set
 
 EXTERNAL = frozenset({"address", "link", "account", "phone"})
 """Kinds of values that lead out of the caller's own systems."""

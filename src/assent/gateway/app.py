@@ -250,10 +250,8 @@ class GatewayApp:
         self.ports = self._make_ports()
         if self._gateway is not None:
             self._governed.renew(self.ports, self.passthrough_factory.server_info(), self.authenticator.metadata_url())
-            self._gateway.non_tool_handler, self._gateway.more = (
-                self.passthrough_factory.non_tool_handler(),
-                self.passthrough_factory.more(),
-            )
+            self._gateway.non_tool_handler = self.passthrough_factory.non_tool_handler()
+            self._gateway.more = self.passthrough_factory.more()
             self._gateway.other, self._gateway.host_policy = self._api(), self.authenticator.host_policy()
             self._gateway.cors = self.authenticator.cors()
         self.tool_loader.publish()

@@ -75,5 +75,5 @@ def _changes(before: ListedTools | None, after: ListedTools) -> Iterator[tuple[d
         yield {"event": "definition.accepted", "tool": name, "definition": new[name]}, {}
 
 
-def _digests(record_tools: ListedTools | None) -> Mapping[str, str]:
-    return {str(one.get("name")): pin_digest(one) for one in record_tools[0]} if record_tools is not None else {}
+def _digests(listed: ListedTools | None) -> Mapping[str, str]:
+    return {str(one.get("name")): pin_digest(one) for one in listed[0]} if listed is not None else {}

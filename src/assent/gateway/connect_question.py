@@ -13,7 +13,6 @@ from assent.mcp.channel import CannotAsk
 from assent.mcp.confirmation import action_of, link_of, shows_links
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.requests import McpRequest
-from assent.upstreams.base import caller_of
 
 WITHIN = 25.0
 """How long a call waits for its person; clients wait half a minute and more for a response."""
@@ -40,7 +39,7 @@ class ConnectQuestion:
         except (CannotAsk, RpcError):
             return False
         upstream, scope = outcome.facts["upstream"], outcome.facts.get("scope", "")
-        if action_of(answer) != "accept" or not await self.wait(upstream, scope, caller_of(mcp_request)):
+        if action_of(answer) != "accept" or not await self.wait(upstream, scope, mcp_request.caller):
             return False
         done = {"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": {"elicitationId": id}}
         await mcp_request.reply.notify(done)

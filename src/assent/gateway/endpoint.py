@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
 
 from assent.core.call import Presence
+from assent.core.principal import Principal
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.auth.host_origin import KNOWN_NAMES, HostOriginPolicy
 from assent.gateway.cors import Cors
@@ -69,7 +70,7 @@ class HttpExchange:
     scope: Scope
     receive: Receive
     send: Send
-    caller: Hashable
+    caller: Principal
     head: RequestHeaders
 
 
@@ -90,11 +91,11 @@ class NonToolHandler(Protocol):
         """Ends a session at the client's request."""
 
 
-Authenticate = Callable[[Headers, Scope], Awaitable[Hashable]]
+Authenticate = Callable[[Headers, Scope], Awaitable[Principal]]
 Serve = Callable[[McpRequest], Awaitable[bytes]]
 
 
-async def _nothing_stopped(_caller: Hashable) -> str | None:
+async def _nothing_stopped(_caller: Principal) -> str | None:
     return None
 
 
@@ -118,7 +119,7 @@ class McpEndpoint:
     cors: Cors = field(default_factory=Cors)
     more: Mapping[str, Serve] = field(default_factory=dict)
     """Other methods that are served here; handshake-era clients need a session for them."""
-    stopped: Callable[[Hashable], Awaitable[str | None]] = _nothing_stopped
+    stopped: Callable[[Principal], Awaitable[str | None]] = _nothing_stopped
     """Why requests of a caller that are not governed are stopped, or None."""
     streams: Places = field(default_factory=lambda: Places(MOST_STREAMS_OF_ONE), init=False)
     """The open long-lived streams, by caller."""
@@ -188,13 +189,10 @@ class McpEndpoint:
         if parsed_request is None:
             await respond(exchange.send, 202, b"")
         elif parsed_request.method == "subscriptions/listen":
-            served = parsed_request.method in self.more
-            stream = (
-                self._serve(exchange, parsed_request, None)
-                if served
-                else self.non_tool_handler.forward(exchange, message, None)
-            )
-            await self._stream(exchange, stream)
+            if parsed_request.method in self.more:
+                await self._stream(exchange, self._serve(exchange, parsed_request, None))
+            else:
+                await self._stream(exchange, self.non_tool_handler.forward(exchange, message, None))
         elif parsed_request.method in _SERVED or parsed_request.method in self.more:
             await self._serve(exchange, parsed_request, None)
         else:
@@ -322,11 +320,8 @@ class McpEndpoint:
                 parsed_request, exchange.caller, exchange.scope["headers"], session, reply, exchange.head.key,
                 exchange.head.mirrors, presence,
             )  # fmt: skip
-            serve = (
-                self.call
-                if parsed_request.method == "tools/call"
-                else self.more.get(parsed_request.method, self.listing)
-            )
+            method = parsed_request.method
+            serve = self.call if method == "tools/call" else self.more.get(method, self.listing)
             body, status = result_body(parsed_request.id, await serve(mcp_request)), 200
         except Challenge as challenge:
             return await reply.finish(orjson.dumps(challenge.problem), challenge.status, challenge.fields)
@@ -336,10 +331,8 @@ class McpEndpoint:
         except SessionLost:
             body, status = error_body(None, INVALID_REQUEST, "Session not found"), 404
         except UpstreamError as fault:
-            body, status = (
-                error_body(parsed_request.id, UPSTREAM_FAULT, str(fault), fault_problem(fault)),
-                fault.status,
-            )
+            body = error_body(parsed_request.id, UPSTREAM_FAULT, str(fault), fault_problem(fault))
+            status = fault.status
         except Exception:
             logger.exception("a request failed with an unexpected error")
             body, status = error_body(parsed_request.id, INTERNAL_ERROR, "Internal server error"), 200

@@ -85,7 +85,7 @@ def render(tally: CallCounters, status: GatewayStatus) -> bytes:
         *_metric("assent_sessions", "gauge", "Open sessions.", {(): status.sessions}),
         *_metric("assent_upstream_up", "gauge", "Whether an upstream answered when last asked.", up),
         *_metric("assent_upstream_failures", "gauge", "Consecutive failures of an upstream.", failing),
-        *_histogram("assent_call_seconds", "How long requests for a tool add_duration.", tally),
+        *_histogram("assent_call_seconds", "How long requests for a tool take.", tally),
     ]
     return ("\n".join(lines) + "\n").encode()
 

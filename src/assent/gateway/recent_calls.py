@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping
 
+from assent.core.limited_dict import LimitedDict
 from assent.core.principal import Kind, Mode, Principal
 from assent.ports import LogEntry, Store
 
@@ -22,7 +22,7 @@ class RecentCalls:
         self._store = store
         self._after: int | None = None
         self._used: dict[str, float] = {}
-        self._callers: OrderedDict[tuple[str, str, str, str], str] = OrderedDict()
+        self._callers = LimitedDict[tuple[str, str, str, str], str](MOST_CALLERS)
 
     @property
     def used(self) -> Mapping[str, float]:
@@ -61,9 +61,6 @@ class RecentCalls:
         if isinstance(who, str):
             place = (str(values.get("tenant", "")), who, tool, str(entry.facts.get("mode", "live")))
             self._callers[place] = str(values.get("kind", "agent"))
-            self._callers.move_to_end(place)
-            while len(self._callers) > MOST_CALLERS:
-                self._callers.popitem(last=False)
 
 
 def _kind(text: str) -> Kind:

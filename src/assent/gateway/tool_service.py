@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
 from assent.core.approval import Approval
 from assent.core.call import Call, Request, UserAnswer
 from assent.core.catalogue import Catalogue, absent_for
+from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import INPUT_REQUIRED, Answer, Outcome, Pause, Refusal, error_result, fit_to_listing
 from assent.core.principal import Principal
 from assent.core.tool import Tool
@@ -20,10 +20,9 @@ from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.auth.challenges import Challenge, challenge
 from assent.gateway.connect_question import ConnectQuestion, leads_to_a_page
 from assent.gateway.requests import check_param_headers
+from assent.mcp.call_meta import conversation_of, keys_of
 from assent.mcp.channel import CannotAsk
 from assent.mcp.confirmation import ConfirmationCodec, ConnectAnswer, Retry, action_of, form_of, shows_forms
-from assent.mcp.conversation import conversation_of
-from assent.mcp.idempotency_key import keys_of
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import INVALID_PARAMS, SERVER_INFO_META_KEY
 from assent.mcp.request_state import RequestStateCodec
@@ -34,7 +33,7 @@ from assent.pipeline.authorize import may_see
 from assent.pipeline.discover import visible_tools
 from assent.pipeline.govern import govern
 from assent.ports import NotReached, Ports
-from assent.upstreams.base import header_map
+from assent.upstreams.base import asks_of, header_map
 from assent.upstreams.conditional_tools import ConditionalTools
 from assent.upstreams.tasks import check_no_task
 
@@ -113,7 +112,7 @@ class ToolService:
         self._tracing, self._add_duration = tracing or Tracing(), add_duration
         self._ports, self._links, self._codec = ports, links, ConfirmationCodec(state)
         self._server_info, self._metadata_url = server_info, metadata_url
-        self._lists: OrderedDict[tuple[Any, ...], bytes] = OrderedDict()
+        self._lists = LimitedDict[tuple[Any, ...], bytes](MOST_LISTS)
         self._listed_catalogue: Catalogue | None = None
 
     def renew(self, ports: Ports, server_info: dict[str, Any], metadata_url: str | None) -> None:
@@ -127,7 +126,7 @@ class ToolService:
 
     async def listing(self, mcp_request: McpRequest) -> bytes:
         """The tools that the caller may see. The bytes are cached for all callers with the same rights."""
-        principal, catalogue = _caller(mcp_request), self._ports.catalogue()
+        principal, catalogue = mcp_request.caller, self._ports.catalogue()
         if catalogue is not self._listed_catalogue:
             self._listed_catalogue = catalogue
             self._lists.clear()
@@ -143,8 +142,6 @@ class ToolService:
             tools = visible_tools(catalogue, principal, policies, observing=self._ports.mode == "observe")
             tools = [tool for tool in tools if (tool.upstream, tool.wire_name) not in hidden]
             prepared = self._lists[cache_key] = self._prepare(tools, self.absent(principal), modern)
-            while len(self._lists) > MOST_LISTS:
-                self._lists.popitem(last=False)
         return prepared
 
     async def _hidden_from(self, mcp_request: McpRequest) -> frozenset[tuple[str, str]]:
@@ -152,7 +149,7 @@ class ToolService:
         found: set[tuple[str, str]] = set()
         for name, link in self._links.items():
             if link.conditional_tools:
-                hidden = await link.conditional_tools.hidden_from(mcp_request.parsed_request.capabilities)
+                hidden = await link.conditional_tools.hidden_from(asks_of(mcp_request.parsed_request.capabilities))
                 found.update((name, tool) for tool in hidden)
         return frozenset(found)
 
@@ -178,7 +175,7 @@ class ToolService:
 
     async def _call(self, mcp_request: McpRequest, span: Span | None) -> bytes:
         """Runs one call through the pipeline and asks the user on the stream if the contract requires it."""
-        params, principal = mcp_request.parsed_request.params, _caller(mcp_request)
+        params, principal = mcp_request.parsed_request.params, mcp_request.caller
         modern = mcp_request.parsed_request.era is Era.MODERN
         if not modern:
             check_no_task(params)  # The modern era has no such parameter and ignores it.
@@ -262,9 +259,9 @@ class ToolService:
         modern, name = request.era is Era.MODERN, request.params["name"]
         if isinstance(outcome, Pause):
             return self._codec.ask(outcome.approval, request.version, principal, name, beside)
-        if modern and retry.connect is None and leads_to_a_page(outcome, mcp_request):
-            return self._codec.ask_to_connect(outcome, request.version, principal, name, beside)
         if isinstance(outcome, Refusal):
+            if modern and retry.connect is None and leads_to_a_page(outcome, mcp_request):
+                return self._codec.ask_to_connect(outcome, request.version, principal, name, beside)
             return self._refused(outcome, name, principal, modern)
         if outcome.result.get("resultType") == INPUT_REQUIRED:
             return self._codec.pass_question(outcome, request.params.get("arguments"), principal, name, beside)
@@ -294,10 +291,6 @@ def _complete(result: dict[str, Any], modern: bool) -> dict[str, Any]:
     old = {key: value for key, value in result.items() if key not in ("resultType", "_meta")}
     meta = {key: value for key, value in result.get("_meta", {}).items() if key != SERVER_INFO_META_KEY}
     return {**old, "_meta": meta} if meta else old
-
-
-def _caller(mcp_request: McpRequest) -> Principal:
-    return cast("Principal", mcp_request.caller)
 
 
 def _can_ask(mcp_request: McpRequest) -> bool:

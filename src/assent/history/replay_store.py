@@ -18,9 +18,6 @@ class ReplayStore(DryRunStore):
         super().__init__(MemoryStore())
         self._rehearsals: dict[str, Rehearsal] = {}
 
-    async def recall(self, claim_id: str) -> ClaimRecord | None:
-        return None
-
     async def approval_for(self, binding: str, now: float) -> Approval | None:
         return None
 

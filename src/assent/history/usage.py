@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from assent.contract.pointers import pointer_to
 from assent.guards.addresses import UNCLEAR, hosts_in
 from assent.history.recorded_call import RecordedCall
 
@@ -97,11 +98,7 @@ def _named_values(arguments: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[
         if isinstance(value, Mapping) and len(here) < _DEPTH:
             yield from _named_values(value, here)
         elif value is not None:
-            yield here[0] if len(here) == 1 else "/" + "/".join(map(_escaped, here)), value
-
-
-def _escaped(token: str) -> str:
-    return token.replace("~", "~0").replace("/", "~1")
+            yield here[0] if len(here) == 1 else pointer_to(here), value
 
 
 def _counted(seen: Counter[str] | None, found: set[str] | None) -> Counter[str] | None:

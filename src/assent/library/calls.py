@@ -16,9 +16,8 @@ from assent.core.call import Request, UserAnswer
 from assent.core.catalogue import Catalogue
 from assent.core.outcome import Answer, Outcome, Refusal, error_result, fit_to_listing
 from assent.core.principal import Principal
+from assent.mcp.call_meta import conversation_of, header_of, keys_of
 from assent.mcp.confirmation import ConfirmationCodec, Retry, form_of, shows_forms
-from assent.mcp.conversation import conversation_of
-from assent.mcp.idempotency_key import header_of, keys_of
 from assent.mcp.jsonrpc import RpcError
 from assent.pipeline.ask import confirm_on_stream
 from assent.pipeline.govern import govern

@@ -74,16 +74,13 @@ class Governance(ABC, Generic[E]):
 
     `without_contract` decides about a function without a contract: `error` (default) stops the start, `infer` serves it
     under a contract inferred from its definition and annotations, `withhold` does not serve it. `stdio` is the
-    principal of
-    the process that started the server. `anonymous` is the principal of an unauthenticated HTTP caller, accepted only
-    from a
-    loopback address and never by default. `guards`, `limits` and `budgets` are written as in `assent.yaml`
-    (`{"rule": ..., ...}`). `policies` are Cedar files, folders or patterns. `flow` is the mode of
-    flow control. `principal` is a function that decides who
-    calls. A caller whose mode is `test` (the `mode` claim of a token, or a `Principal` of that mode) is refused, unless
-    `test_callers` is `served`: then the functions look at `assent.current_mode()` and keep test data apart.
-    `default_step_up` is what critical calls ask of callers with a token. With `publish_contracts=False` the definitions
-    of tools have no `dev.assent/contract` in `_meta`.
+    principal of the process that started the server. `anonymous` is the principal of an unauthenticated HTTP caller,
+    accepted only from a loopback address and never by default. `guards`, `limits` and `budgets` are written as in
+    `assent.yaml` (`{"rule": ..., ...}`). `policies` are Cedar files, folders or patterns. `flow` is the mode of flow
+    control. `principal` is a function that decides who calls. A caller whose mode is `test` (the `mode` claim of a
+    token, or a `Principal` of that mode) is refused, unless `test_callers` is `served`: then the functions look at
+    `assent.current_mode()` and keep test data apart. `default_step_up` is what critical calls ask of callers with a
+    token. With `publish_contracts=False` the definitions of tools have no `dev.assent/contract` in `_meta`.
     """
 
     def __init__(

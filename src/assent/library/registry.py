@@ -49,10 +49,6 @@ class ToolRegistry(Generic[FunctionT]):
         self._known: dict[str, FunctionT] = {}
         self.catalogue = Catalogue()
 
-    @property
-    def is_bound(self) -> bool:
-        return self._registered is not None
-
     def bind(self, server: str, registered: Callable[[], Sequence[FunctionT]]) -> None:
         """Register the functions of this server, now and later ones."""
         self._server, self._registered = server, registered

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
+from assent.contract.pointers import escaped, local_target
 from assent.infer.features.words import split_name
 
 _DEEPEST = 6
@@ -121,17 +122,9 @@ def _has_reference(schema: Any) -> bool:
 
 def _follow_reference(reference: Any, root: Any) -> Mapping[str, Any]:
     """Return the target of a local reference; empty if it is remote or missing."""
-    if not isinstance(reference, str) or not reference.startswith("#/"):
-        return {}
-    here = root
-    for token in reference[2:].split("/"):
-        here = here.get(token.replace("~1", "/").replace("~0", "~")) if isinstance(here, Mapping) else None
-    return here if isinstance(here, Mapping) else {}
+    target = local_target(reference, root)
+    return target if isinstance(target, Mapping) else {}
 
 
 def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def escaped(token: str) -> str:
-    return token.replace("~", "~0").replace("/", "~1")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from assent.lint.fields import escaped
+from assent.contract.pointers import escaped
 
 _MOST = 20_000
 _DEEPEST = 40

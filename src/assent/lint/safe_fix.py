@@ -1,8 +1,7 @@
 """Decides whether an automatic fix is safe.
 
 A fix must not remove a person from the loop. What it writes leaves a tool at least as guarded as before, or repeats
-what
-the definition clearly says.
+what the definition clearly says.
 """
 
 from __future__ import annotations
@@ -38,3 +37,15 @@ def explicit_default(tool: LintedTool, hint: str) -> Iterator[Edit]:
     value = SPECIFIED_DEFAULTS[short]
     if tool.contract is None and tool.confident and getattr(tool.inference, short, None) == value:
         yield put(value, "annotations", hint)
+
+
+def write_default(tool: LintedTool, at: str) -> Iterator[Edit]:
+    """Write the absent hint that a finding points to as its default, if the definition agrees."""
+    return explicit_default(tool, at.rpartition("/")[2])
+
+
+def set_true(tool: LintedTool, at: str) -> Iterator[Edit]:
+    """Set the hint that a finding points to; a true hint makes hosts more careful."""
+    hint = at.rpartition("/")[2]
+    if tool.contract is None and hint in tool.annotations:
+        yield put(True, "annotations", hint)

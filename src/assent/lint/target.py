@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile, profile
-from assent.contract.reader import read_contract
 from assent.contract.tiers import Tier
 from assent.contract.wire import CONTRACT_KEY, Claims, read_claims
 from assent.core.tool import compile_tool
@@ -141,21 +140,3 @@ def subject_of(
     if contract is not None:
         definition = compile_tool(contract, profile=said_by, definition=definition).definition
     return LintedTool(definition, contract, method, file, line, partial, upstream=upstream)
-
-
-def target_of(example: Mapping[str, Any], profile_name: str = "spec") -> Target:
-    """Return the target that an example of a rule describes."""
-    said_by = profile(profile_name)
-    if "name" in example:
-        example = {"tools": [example]}
-    contracts = {name: read_contract(name, fields) for name, fields in example.get("contracts", {}).items()}
-    definitions = {tool["name"]: tool for tool in example.get("tools", ())}
-    subjects = [
-        LintedTool(tool, method=tool.get("method", ""))
-        for tool in example.get("tools", ())
-        if tool["name"] not in contracts
-    ]
-    subjects += [subject_of(definitions.get(name, {}), one, said_by=said_by) for name, one in contracts.items()]
-    beside = example.get("beside", {})
-    subjects = [replace(one, **beside.get(one.name, {})) for one in subjects]
-    return Target("example", tuple(subjects), said_by, example.get("configuration", ""))

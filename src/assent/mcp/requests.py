@@ -1,11 +1,11 @@
 """Client requests, shared by the gateway and the upstream links."""
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from assent.core.call import Presence
+from assent.core.principal import Principal
 from assent.mcp.channel import ClientChannel
 from assent.mcp.jsonrpc import RequestId
 from assent.mcp.session import McpSession
@@ -36,7 +36,7 @@ class McpRequest:
     """One request with everything its handler may need, and the channel back to the client."""
 
     parsed_request: ParsedRequest
-    caller: Hashable
+    caller: Principal
     headers: Headers
     session: McpSession | None
     reply: ClientChannel

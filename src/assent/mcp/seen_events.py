@@ -6,8 +6,8 @@ Upstreams return events to anyone who knows their id. Assent therefore checks wh
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 
+from assent.core.limited_dict import LimitedDict
 from assent.web.asgi import Message, Send
 
 MOST_KEPT = 512
@@ -20,7 +20,7 @@ class SeenEventIds:
     """The ids of the last events that one session received, on any of its streams."""
 
     def __init__(self) -> None:
-        self._ids: OrderedDict[bytes, None] = OrderedDict()
+        self._ids = LimitedDict[bytes, None](MOST_KEPT)
 
     def __contains__(self, event_id: str) -> bool:
         return event_id.encode("latin-1", "replace") in self._ids
@@ -41,8 +41,5 @@ class SeenEventIds:
         """Remembers the ids in complete lines and returns the unfinished last line."""
         for found in _ID.finditer(text):
             self._ids[found[1]] = None
-            self._ids.move_to_end(found[1])
-        while len(self._ids) > MOST_KEPT:
-            self._ids.popitem(last=False)
         begun = text[max(text.rfind(b"\n"), text.rfind(b"\r")) + 1 :]
         return begun if len(begun) <= _LONGEST_START else b"-"

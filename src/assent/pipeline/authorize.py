@@ -24,8 +24,7 @@ def authorize(
 ) -> tuple[str, ...]:
     """Return the missing permissions: none, unless the call is a dry run of a locked tool. Otherwise refuse."""
     # In observe mode too: an operator who stops calls means it, and a test caller must not reach a live system.
-    stop = stops.stop_for(principal, tool)
-    if stop is not None:
+    if not stops.is_empty and (stop := stops.stop_for(principal, tool)) is not None:
         raise stopped_refusal(stop)
     if principal.mode == "test" and not tool.has_test:
         raise Refusal("authorize.no_test_endpoint")

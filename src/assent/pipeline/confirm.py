@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil
 from typing import Any
 from urllib.parse import quote
 
+from assent.contract.model import Contract
 from assent.core.approval import MOST_REASON, Approval, ApprovalState, Decision, binding_of
 from assent.core.approval_details import details_of
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.outcome import Pause, Refusal
 from assent.core.policy_verdict import why_approved
+from assent.core.principal import Principal
 from assent.core.render import question, quoted, visible, waiting
-from assent.core.risk import ambiguous, asked_by, stricter
 from assent.pipeline.places import place_of
 from assent.pipeline.rehearse import Rehearsed
 from assent.pipeline.trace import CallTrace
 from assent.ports import CoolingDown, Ports, TooManyPending
 
+_WILDCARDS = ("*", "%", "all", "any", "**", ".*")
+_CONFIRMERS = ("none", "host", "user", "approver")
 _CALL_AGAIN = "Once it is approved, call again with the same arguments."
 _NO_PLACE = (
     "Tell the user: this server keeps approvals in memory, so only a client that shows the question to its user can "
@@ -58,6 +61,61 @@ async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, trace: CallTra
     return _judge(approval, call, ports, trace)
 
 
+def ambiguous(contract: Contract, arguments: Mapping[str, Any]) -> str | None:
+    """Why the scope of a call is unclear, or None: an empty or wildcard selector, or more items than `bulk`."""
+    for name in contract.selects:
+        value = arguments.get(name)
+        if _is_empty(value):
+            return f"{name} is empty, so it may select everything"
+        if _is_wildcard(value):
+            return f"{name} selects everything"
+    if contract.bulk is not None:
+        for name, value in arguments.items():
+            count = _longest_list(value) if name in contract.selects else len(value) if isinstance(value, list) else 0
+            if count > contract.bulk:
+                who = name if name.isidentifier() and name.isascii() else "an argument"
+                return f"{who} holds {count} items, more than {contract.bulk}"
+    return None
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether a selector is empty: absent, blank, or made only of such values."""
+    if isinstance(value, str):
+        return not value.strip()
+    if isinstance(value, Mapping):
+        return all(_is_empty(item) for item in value.values())
+    return all(_is_empty(item) for item in value) if isinstance(value, list) else value is None
+
+
+def _longest_list(value: Any) -> int:
+    """The length of the longest list in a selector."""
+    if isinstance(value, Mapping):
+        return max(map(_longest_list, value.values()), default=0)
+    return max(len(value), *map(_longest_list, value)) if isinstance(value, list) and value else 0
+
+
+def _is_wildcard(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.strip().lower() in _WILDCARDS or "*" in value
+    if isinstance(value, list):
+        return any(_is_wildcard(item) for item in value)
+    if isinstance(value, Mapping):
+        return any(_is_wildcard(item) for item in value.values())
+    return False
+
+
+def stricter(by: str, others: Iterable[str], principal: Principal) -> str:
+    """The strictest of those who must confirm. Against a test endpoint a user is enough."""
+    asked = ("user" if one == "approver" and principal.mode == "test" else one for one in others)
+    return max((by, *asked), key=_CONFIRMERS.index)
+
+
+def asked_by(call: Call, why: str | None) -> str:
+    """Who must confirm: `none`, `host`, `user` or `approver`. Against a test endpoint a user is enough."""
+    by = call.tool.contract.asked_by(why is not None)
+    return "user" if by == "approver" and call.principal.mode == "test" else by
+
+
 def _judge(approval: Approval, call: Call, ports: Ports, trace: CallTrace) -> Approval:
     match approval.state_at(ports.now()):
         case ApprovalState.APPROVED:
@@ -87,16 +145,13 @@ def pending(approval: Approval, ports: Ports) -> Refusal:
     detail = f"This call waits for a person's approval. Nothing has run. It can be decided until {until}."
     if approval.details and approval.details.get("why"):
         detail += f" It is asked because {visible(approval.details['why'])}."
-    url, place = ports.page(f"approvals/{approval.id}"), _place_of(approval, ports)
+    page = f"approvals/{approval.id}"
+    url, place = ports.page(page), place_of(ports, page, f"approvals approve {approval.id}")
     facts = {"approval": approval.id, **({"approval_url": url} if url is not None else {})}
     facts["remedy"] = (
         _NO_PLACE if place is None else f"Tell the user: {_deciders(approval)} must approve it {place}. {_CALL_AGAIN}"
     )
     return Refusal("confirm.approval_pending", detail, **facts)
-
-
-def _place_of(approval: Approval, ports: Ports) -> str | None:
-    return place_of(ports, f"approvals/{approval.id}", f"approvals approve {approval.id}")
 
 
 def _deciders(approval: Approval) -> str:

@@ -65,13 +65,8 @@ class EffectRunner:
         retention: float = RETENTION,
         keyed_hash: Callable[[str], str] = str,
     ) -> None:
-        self._store, self._now, self._lease, self._retention, self._keyed_hash = (
-            store,
-            now,
-            lease,
-            retention,
-            keyed_hash,
-        )
+        self._store, self._now, self._keyed_hash = store, now, keyed_hash
+        self._lease, self._retention = lease, retention
         self._tasks: set[asyncio.Task[Any]] = set()
         self._leases: dict[tuple[str, int], None] = {}
         self._lease_timer: asyncio.Task[None] | None = None

@@ -31,9 +31,9 @@ async def run_stages(request: Request, ports: Ports, trace: CallTrace) -> Answer
     principal = trace.identify(request.principal)
     tool = discover(request, principal, ports, trace)
     missing = authorize(request, principal, tool, trace, await ports.stops(), ports.policies)
-    if is_large(request.arguments):
+    if large := is_large(request.arguments):
         await ports.work.turn()
-    call = validate(request, principal, tool, trace)
+    call = validate(request, principal, tool, trace, large=large)
     if known := await recall(call, ports, trace):
         return known
     await guard(call, ports, trace)

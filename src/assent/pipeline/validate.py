@@ -10,7 +10,7 @@ from typing import Any
 
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.model import Contract
-from assent.contract.schema_cost import is_large, size_of
+from assent.contract.schema_cost import size_of
 from assent.core.call import Call, Request
 from assent.core.member_names import Misspelt
 from assent.core.outcome import Refusal
@@ -21,14 +21,16 @@ from assent.pipeline.trace import CallTrace
 _KEY = re.compile(r"[\x20-\x7e]{1,255}\Z")
 
 
-def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrace) -> Call:
+def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrace, *, large: bool = True) -> Call:
     """Make the immutable call: arguments that match the schema, their canonical form and one digest. Only this
     makes a Call.
+
+    `large` is False if the arguments are known to be small, so that their values need not be counted.
     """
     arguments = {} if request.arguments is None else request.arguments
     if not isinstance(arguments, dict):
         raise Refusal("validate.malformed", f"The arguments must be an object, not {_kind(arguments)}.")
-    if is_large(arguments) and size_of(arguments, MOST_VALUES) is None:
+    if large and size_of(arguments, MOST_VALUES) is None:
         raise Refusal("validate.arguments_invalid", f"The arguments have more than {MOST_VALUES} values.")
     dry_run, stated = _split_arguments(arguments, tool)
     if request.beside:

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
+from assent.contract.pointers import local_target
+
 MOST_DEPTH = 8
 MOST_MEMBERS = 1_000
 _DECIMAL_TEXT = re.compile(r"[+-]?\d{1,15}(\.\d{1,4}0*)?")
@@ -83,7 +85,7 @@ class _Document:
         while isinstance(schema, Mapping) and depth < MOST_DEPTH:
             depth += 1
             if isinstance(schema.get("$ref"), str):
-                schema = self._target(schema["$ref"])
+                schema = local_target(schema["$ref"], self._root)
             elif isinstance(schema.get("allOf"), list) and len(schema["allOf"]) == 1 and "properties" not in schema:
                 schema = schema["allOf"][0]
             elif (one := _only_alternative(schema)) is not None:
@@ -91,15 +93,6 @@ class _Document:
             else:
                 return schema
         return {}
-
-    def _target(self, reference: str) -> Any:
-        if not reference.startswith("#"):
-            return None
-        found = self._root
-        for token in reference[1:].split("/")[1:]:
-            token = token.replace("~1", "/").replace("~0", "~")
-            found = found.get(token) if isinstance(found, Mapping) else None
-        return found
 
 
 def _only_alternative(schema: Mapping[str, Any]) -> Any:

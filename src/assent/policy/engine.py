@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import cedarpy
 
 from assent.core.call import Call
+from assent.core.limited_dict import LimitedDict
 from assent.core.policy_verdict import NO_POLICY, PolicyReason, PolicyVerdict
 from assent.core.principal import Principal
 from assent.core.tool import Tool
@@ -55,7 +55,7 @@ class PolicyEngine:
         self.policies = tuple(policies)
         self.digest = policies_digest(policies)
         self._index = PolicyIndex(policies)
-        self._seats: OrderedDict[tuple[int, Principal, str], tuple[ToolPolicies, _Seat]] = OrderedDict()
+        self._seats = LimitedDict[tuple[int, Principal, str], tuple[ToolPolicies, _Seat]](MOST_CACHED)
         self._others: dict[tuple[str, str], Slices] = {}
         self.faults = static_faults(policies)
 
@@ -110,8 +110,6 @@ class PolicyEngine:
             return known[1]
         seat = _make_seat(principal, compiled)
         self._seats[key] = compiled, seat  # Keeping what was compiled keeps its identity from being used again.
-        while len(self._seats) > MOST_CACHED:
-            self._seats.popitem(last=False)
         return seat
 
     def judge_other(

@@ -19,7 +19,7 @@ from mcp_types import CONNECTION_CLOSED
 from pydantic import ValidationError
 
 from assent.errors import AssentError, EndedError, SilentError, UnansweredError
-from assent.mcp.idempotency_key import META_KEY
+from assent.mcp.call_meta import META_KEY
 from assent.probe.errors import reason_of
 from assent.probe.list_tools import mute_sdk_parse_errors, sdk_server, unread_answer
 

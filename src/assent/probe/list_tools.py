@@ -22,7 +22,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 from mcp.shared.message import SessionMessage
 from mcp_types import METHOD_NOT_FOUND, ErrorData, JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
-from mcp_types.version import LATEST_HANDSHAKE_VERSION, MODERN_PROTOCOL_VERSIONS
+from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
 from assent.contract.decorator import contract_of
@@ -44,7 +44,6 @@ from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.http.server import HttpUpstream
 from assent.upstreams.http.sse_server import find_older_transport
-from assent.upstreams.http.transport import SessionContext
 from assent.upstreams.pagination import all_pages
 from assent.upstreams.stdio.process import id_of_truncated_response, id_of_unversioned_response
 
@@ -112,15 +111,7 @@ async def _list_in_either_transport(upstream: HttpUpstream) -> ToolListing:
 
 async def _list_over_http(upstream: HttpUpstream) -> ToolListing:
     described = await upstream.describe()
-    if described.version in MODERN_PROTOCOL_VERSIONS:
-        peer = SessionContext(described.version, capabilities=CAN_DO_ALL)
-        found = await upstream.list_all("tools/list", "tools", peer)
-        return ToolListing(found, _name_in(described.info))
-    _, peer = await upstream.open_session(CAN_DO_ALL)
-    try:
-        return ToolListing(await upstream.list_all("tools/list", "tools", peer), _name_in(described.info))
-    finally:
-        await upstream.close_session(peer)
+    return ToolListing(await upstream.list_tools(described, CAN_DO_ALL), _name_in(described.info))
 
 
 async def listed_by(

@@ -16,10 +16,10 @@ from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.core.quotas import NOTHING, Quotas
 from assent.ports import Pruned, Rehearsal
-from assent.stores import operations
 from assent.stores.change_waiter import ChangeWaiter
-from assent.stores.operations import StoreOperation, Sweep
+from assent.stores.operations import ApprovalQuery, Needs, StoreOperation, Sweep, no_change, quota_needs
 from assent.stores.record_rules import Records
+from assent.stores.rows import entry_row, entry_rows
 
 T = TypeVar("T")
 
@@ -50,33 +50,48 @@ class BatchedStore(ABC):
     async def claim(
         self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, quotas: Quotas = NOTHING
     ) -> ClaimRecord:
-        return await self._change(operations.claim(draft, entry, approval, now, quotas))
+        row, used = entry_row(entry), (approval,) if approval is not None else ()
+        needs = quota_needs(quotas, used) if quotas or used else None
+        return await self._change(
+            StoreOperation(lambda records: records.claim(draft, row, approval, now, quotas), (), needs, draft.id)
+        )
 
     async def admit(self, quotas: Quotas, now: float) -> None:
-        await self._change(operations.admit(quotas, now))
+        await self._change(_admission(quotas, now))
 
     async def afford(self, quotas: Quotas, now: float) -> None:
-        operation = operations.admit(quotas, now)
+        operation = _admission(quotas, now)
         operation.apply(await self._loaded(operation))
 
     async def retake(
         self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
     ) -> ClaimRecord | None:
-        return await self._change(operations.retake(claim_id, epoch, lease_until, now, entry))
+        row = entry_row(entry)
+        return await self._change(
+            StoreOperation(lambda records: records.retake(claim_id, epoch, lease_until, now, row), (claim_id,))
+        )
 
     async def mark_in_doubt(self, claim_id: str, epoch: int, now: float, entry: Entry) -> ClaimRecord | None:
-        doubted = await self._change(operations.doubt(claim_id, epoch, now, entry))
+        row = entry_row(entry)
+        doubted = await self._change(
+            StoreOperation(lambda records: records.doubt(claim_id, epoch, now, row), (claim_id,))
+        )
         self._waiters.wake([claim_id])
         return doubted
 
     async def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> bool:
-        settled = await self._change(operations.settle(claim_id, epoch, settlement, entries))
+        rows = entry_rows(entries)
+        settled = await self._change(
+            StoreOperation(lambda records: records.settle(claim_id, epoch, settlement, rows), (claim_id,))
+        )
         if settled:
             self._waiters.wake([claim_id])
         return settled
 
     async def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
-        await self._change(operations.extend(leases, lease_until))
+        held = list(leases)
+        names = tuple(name for name, _ in held)
+        await self._change(StoreOperation(lambda records: records.extend(held, lease_until), names))
 
     async def wait_until_ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
         return await self._waiters.until(
@@ -89,10 +104,20 @@ class BatchedStore(ABC):
     async def ask(
         self, draft: Approval, now: float, most_pending: int, entry: Entry, cooldown: float = 0.0
     ) -> Approval:
-        return await self._change(operations.ask(draft, now, most_pending, entry, cooldown))
+        row = entry_row(entry)
+        question = ApprovalQuery(draft.binding, draft.tenant, draft.requester, now, now - cooldown)
+        return await self._change(
+            StoreOperation(
+                lambda records: records.ask(draft, now, most_pending, row, cooldown),
+                needs=Needs((draft.id,), (question,)),
+            )
+        )
 
     async def decide(self, approval_id: str, decision: Decision, now: float, entry: Entry) -> Approval | None:
-        decided = await self._change(operations.decide(approval_id, decision, now, entry))
+        row, needs = entry_row(entry), Needs((approval_id,))
+        decided = await self._change(
+            StoreOperation(lambda records: records.decide(approval_id, decision, now, row), needs=needs)
+        )
         if decided is not None:
             self._waiters.wake([approval_id])
         return decided
@@ -106,29 +131,43 @@ class BatchedStore(ABC):
         )
 
     async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
-        await self._change(operations.remember(rehearsal, entry))
+        row = entry_row(entry)
+        await self._change(StoreOperation(lambda records: records.remember(rehearsal, row)))
 
     async def add_key(self, record: KeyRecord, entry: Entry) -> None:
-        await self._change(operations.add_key(record, entry))
+        row, needs = entry_row(entry), Needs(keys=(record.digest,))
+        await self._change(StoreOperation(lambda records: records.add_key(record, row), needs=needs))
 
     async def revoke_key(self, digest: str, now: float, entry: Entry) -> KeyRecord | None:
-        return await self._change(operations.revoke_key(digest, now, entry))
+        row, needs = entry_row(entry), Needs(keys=(digest,))
+        return await self._change(StoreOperation(lambda records: records.revoke_key(digest, now, row), needs=needs))
 
     async def put_document(
         self, draft: Document, now: float, *, expected: int | None = None, entry: Entry | None = None
     ) -> Document | None:
-        return await self._change(operations.put_document(draft, now, expected, entry))
+        rows, needs = entry_rows([entry] if entry is not None else []), Needs(documents=(draft.name,))
+        return await self._change(
+            StoreOperation(lambda records: records.put_document(draft, now, expected, rows), needs=needs)
+        )
 
     async def delete_document(
         self, kind: str, id: str, now: float, *, expected: int | None = None, entry: Entry | None = None
     ) -> Document | None:
-        return await self._change(operations.delete_document((kind, id), now, expected, entry))
+        rows, needs = entry_rows([entry] if entry is not None else []), Needs(documents=((kind, id),))
+        return await self._change(
+            StoreOperation(lambda records: records.delete_document((kind, id), now, expected, rows), needs=needs)
+        )
 
     async def erase(self, index: int, fields: Sequence[str], entry: Entry) -> None:
-        await self._change(operations.erase(index, fields, entry))
+        row, names, needs = entry_row(entry), tuple(fields), Needs(places=(index,))
+        await self._change(StoreOperation(lambda records: records.erase(index, names, row), needs=needs))
 
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
         return await self._sweep(Sweep(now, before, limit))
 
     async def flush(self) -> None:
-        await self._change(operations.no_change())
+        await self._change(no_change())
+
+
+def _admission(quotas: Quotas, now: float) -> StoreOperation[None]:
+    return StoreOperation(lambda records: records.admit(quotas, now), needs=quota_needs(quotas))

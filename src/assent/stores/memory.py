@@ -140,12 +140,13 @@ class MemoryStore(BatchedStore):
         return self._records.rehearsals.get(digest)
 
     async def _sweep(self, sweep: Sweep) -> Pruned:
-        claims, approvals, rehearsals = (
+        return Pruned(
             self._expire_results(sweep),
             self._delete_approvals(sweep),
             self._delete_rehearsals(sweep),
+            self._delete_counts(sweep),
+            self._delete_documents(sweep),
         )
-        return Pruned(claims, approvals, rehearsals, self._delete_counts(sweep), self._delete_documents(sweep))
 
     def _expire_results(self, sweep: Sweep) -> int:
         claims = self._records.claims

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.tool import Tool
+from assent.mcp.call_meta import META_KEY
 from assent.mcp.channel import CannotAsk
-from assent.mcp.idempotency_key import META_KEY
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.mirrored_headers import header_names, mirror_arguments
 from assent.mcp.protocol import (
@@ -26,7 +26,7 @@ from assent.mcp.protocol import (
 from assent.mcp.requests import Era, McpRequest
 from assent.mcp.tracing import CARRIED, LONGEST, inject_trace_context
 from assent.ports import NotReached, NotRun, OutcomeUnknown
-from assent.upstreams.conditional_tools import ConditionalTools, asks_of
+from assent.upstreams.conditional_tools import ConditionalTools
 from assent.upstreams.errors import Unauthorized, UpstreamError, safe_error_text
 from assent.upstreams.http.server import Described
 from assent.upstreams.oauth.errors import NotConnected
@@ -37,6 +37,7 @@ from assent.web.asgi import Headers
 logger = logging.getLogger(__name__)
 
 MOST_ROUNDS = 10
+_QUESTIONS = {"elicitation": ("form", "url"), "sampling": ("context", "tools"), "roots": ()}
 _ROUND_PARAMS = frozenset({"_meta", "inputResponses", "requestState"})
 # Errors that mean the tool did not run.
 _BEFORE_RUNNING = frozenset(
@@ -238,11 +239,21 @@ def with_log_level(params: dict[str, Any], mcp_request: McpRequest) -> dict[str,
     return {**params, "_meta": {**params.get("_meta", {}), LOG_LEVEL_META_KEY: level}}
 
 
+def asks_of(capabilities: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The questions that a client can be asked, in the terms of the handshake era: few enough for a session each."""
+    found = {name: (capabilities or {}).get(name) for name in _QUESTIONS}
+    return {
+        name: {kind: {} for kind in _QUESTIONS[name] if isinstance(declared.get(kind), dict)}
+        for name, declared in found.items()
+        if isinstance(declared, dict)
+    }
+
+
 async def suspended_call(
     suspended_calls: SuspendedCalls, method: str, params: dict[str, Any], mcp_request: McpRequest, request: Ask
 ) -> dict[str, Any]:
     """Run a request at an upstream that asks on the stream, for a client that calls again with its answers."""
-    principal, capabilities = caller_of(mcp_request), asks_of(mcp_request.parsed_request.capabilities)
+    principal, capabilities = mcp_request.caller, asks_of(mcp_request.parsed_request.capabilities)
     request_key = method, {name: value for name, value in params.items() if name not in _ROUND_PARAMS}
     owner, reply = (principal.tenant, principal.id), mcp_request.reply
     token = (params.get("_meta") or {}).get("progressToken")
@@ -252,7 +263,3 @@ async def suspended_call(
     if not capabilities:
         return await request(reply)
     return await suspended_calls.begin(request, owner, request_key, capabilities, reply, token)
-
-
-def caller_of(mcp_request: McpRequest) -> Principal:
-    return cast("Principal", mcp_request.caller)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from assent.mcp.jsonrpc import RpcError
@@ -18,7 +18,6 @@ CAN_BE_ASKED: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "samplin
 CAN_DO_ALL: dict[str, Any] = {**CAN_BE_ASKED, "sampling": {"context": {}, "tools": {}}, "roots": {}}
 """Every capability on which a list of tools can depend. The catalogue has the tools of such a client."""
 _WITHIN = 10.0
-_KINDS = {"elicitation": ("form", "url"), "sampling": ("context", "tools"), "roots": ()}
 
 Definitions = list[dict[str, Any]]
 
@@ -45,11 +44,10 @@ class ConditionalTools:
             self._definitions, self._hidden = found, {}
         return found
 
-    async def hidden_from(self, capabilities: Mapping[str, Any] | None) -> frozenset[str]:
-        """The names of the tools that the upstream does not list to a client with these capabilities."""
+    async def hidden_from(self, asks: dict[str, Any]) -> frozenset[str]:
+        """The names of the tools that the upstream does not list to a client that can be asked these questions."""
         if not self._conditional:
             return frozenset()
-        asks = asks_of(capabilities)
         key = repr(asks)
         if key not in self._hidden:
             conditional, names = self._conditional, await self._names_for(asks)
@@ -65,16 +63,6 @@ class ConditionalTools:
         except (UpstreamError, RpcError, SessionLost, TimeoutError) as error:
             logger.debug("%s does not list its tools to a client with %s: %s", self._name, asks, safe_error_text(error))
             return None
-
-
-def asks_of(capabilities: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The questions that a client can be asked, in the terms of the handshake era: few enough for a session each."""
-    found = {name: (capabilities or {}).get(name) for name in _KINDS}
-    return {
-        name: {kind: {} for kind in _KINDS[name] if isinstance(declared.get(kind), dict)}
-        for name, declared in found.items()
-        if isinstance(declared, dict)
-    }
 
 
 def _names(definitions: Definitions) -> frozenset[str]:

@@ -9,18 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
-
 from assent.core.outcome import Refusal
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import CLIENT_CAPABILITIES_META_KEY, METHOD_NOT_FOUND
-from assent.upstreams.errors import ProtocolViolation
-from assent.web.asgi import Message, Send
 
 EXTENSION = "io.modelcontextprotocol/tasks"
 ONLY_AS_A_TASK = "it can only be called as a task, and tasks are not governed"
-_LARGEST = 1024 * 1024
-_ENDS = (b"\r\n\r\n", b"\n\n", b"\r\r")
 
 
 def is_task_method(method: Any) -> bool:
@@ -91,65 +85,3 @@ def plain_definition(definition: Mapping[str, Any]) -> tuple[dict[str, Any], boo
     kept = {name: value for name, value in execution.items() if name != "taskSupport"}
     plain = {name: value for name, value in definition.items() if name != "execution"}
     return plain | ({"execution": kept} if kept else {}), execution.get("taskSupport") != "required"
-
-
-class Stripping:
-    """Removes tasks from the response to `initialize` or `server/discover`, as JSON or as an event stream."""
-
-    def __init__(self, send: Send, upstream: str) -> None:
-        self._send, self._upstream = send, upstream
-        self._start: Message | None = None
-        self._streams = False
-        self._held = b""
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            kinds = [value for name, value in message["headers"] if name == b"content-type"]
-            self._streams = any(kind.lower().startswith(b"text/event-stream") for kind in kinds)
-            if self._streams:
-                return await self._send(message)
-            self._start = message
-            return
-        self._held += message.get("body", b"")
-        if len(self._held) > _LARGEST:
-            raise ProtocolViolation(
-                self._upstream, "the description of the server is larger than a megabyte", sent=True
-            )
-        more = message.get("more_body", False)
-        if self._streams:
-            await self._send({**message, "body": self._complete_events(all_of_it=not more)})
-        elif not more:
-            await self._send_response()
-
-    async def _send_response(self) -> None:
-        body = _strip_body(self._held)
-        assert self._start is not None
-        fields = [(name, value) for name, value in self._start["headers"] if name != b"content-length"]
-        await self._send({**self._start, "headers": [*fields, (b"content-length", b"%d" % len(body))]})
-        await self._send({"type": "http.response.body", "body": body})
-
-    def _complete_events(self, *, all_of_it: bool) -> bytes:
-        """The events that have arrived completely; the rest waits for the next piece."""
-        cut = len(self._held) if all_of_it else max(self._held.rfind(end) + len(end) for end in _ENDS)
-        if not all_of_it and not self._held[:cut].endswith(_ENDS):
-            return b""
-        ready, self._held = self._held[:cut], self._held[cut:]
-        lines = ready.splitlines(keepends=True)
-        return b"".join(_strip_line(line) for line in lines)
-
-
-def _strip_line(line: bytes) -> bytes:
-    """Strip one line of an event stream. JSON on one data line is stripped; JSON on several lines is left as it is."""
-    if not line.startswith(b"data:"):
-        return line
-    body = line.removeprefix(b"data:").strip()
-    stripped = _strip_body(body)
-    return line if stripped is body else b"data: " + stripped + line[len(line.rstrip(b"\r\n")) :]
-
-
-def _strip_body(body: bytes) -> bytes:
-    try:
-        message = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return body
-    return orjson.dumps(message) if strip_response(message) else body

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from assent.contract.documents import schema_validator
+from assent.contract.pointers import local_target
 from assent.errors import AssentError
 
 _LONGEST_TEXT = 40
@@ -135,12 +136,10 @@ def _merge_schema(schema: Any, root: Mapping[str, Any], depth: int = 0) -> dict[
     whole: dict[str, Any] = dict(schema) if isinstance(schema, Mapping) else {}
     for _ in range(_DEEPEST):
         reference = whole.pop("$ref", None)
-        if not isinstance(reference, str) or not reference.startswith("#/"):
+        if reference is None:
             break
-        here: Any = root
-        for token in reference[2:].split("/"):
-            here = here.get(token.replace("~1", "/").replace("~0", "~")) if isinstance(here, Mapping) else None
-        whole = {**(here if isinstance(here, Mapping) else {}), **whole}
+        target = local_target(reference, root)
+        whole = {**(target if isinstance(target, Mapping) else {}), **whole}
     for part in (whole.pop("allOf", None) or ()) if depth < _DEEPEST else ():
         inner = _merge_schema(part, root, depth + 1)
         properties = {**whole.get("properties", {}), **inner.get("properties", {})}

@@ -115,10 +115,8 @@ class StateSnapshot:
     """Everything that shows the state: outside observers, and read tools without required arguments.
 
     A read tool may be the one that lies. So the outside state is compared directly before and after a call, and a
-    change
-    that reads show counts only if it stops when only reads are called. A read that fails shows nothing, unless it
-    failed
-    from the start and no longer does.
+    change that reads show counts only if it stops when only reads are called. A read that fails shows nothing, unless
+    it failed from the start and no longer does.
     """
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assent.gateway.auth.api_keys import ConfiguredApiKeys, digest_key, make_key, record_key
+from assent.gateway.auth.api_keys import ConfiguredApiKeys, digest_secret, make_key, record_key
 from assent.testing import AGENT
 
 
@@ -20,7 +20,7 @@ def test_a_key_is_found_until_it_is_revoked() -> None:
 def test_what_is_kept_does_not_hold_the_key() -> None:
     key = make_key()
     record = record_key(key, AGENT)
-    assert record.digest == digest_key(key)
+    assert record.digest == digest_secret(key)
     assert key.startswith(record.start)
     assert len(key) - len(record.start) >= 43
     assert record_key("chosen-by-a-person", AGENT).start == ""

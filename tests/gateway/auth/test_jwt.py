@@ -215,7 +215,7 @@ async def test_what_is_remembered_is_bounded(clock: Clock) -> None:
     tokens = JwtVerifier(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
     principal = await tokens.principal(signed(clock))
     for number in range(MOST_CACHED + 10):
-        tokens._remember(number.to_bytes(32, "big"), clock.at + 60, principal)
+        tokens._verified[number.to_bytes(32, "big")] = clock.at + 60, principal
     assert len(tokens._verified) == MOST_CACHED
 
 

@@ -80,5 +80,5 @@ async def test_what_is_remembered_is_bounded_and_holds_no_strangers() -> None:
         await keys.find(make_key())
     assert len(keys._known) == 1
     for number in range(MOST_CACHED + 10):
-        keys._remember(str(number), 1.0, AGENT)
+        keys._known[str(number)] = 1.0, AGENT
     assert len(keys._known) == MOST_CACHED

@@ -28,8 +28,7 @@ class GovernedToolset(AbstractToolset[AgentDepsT]):
     """The tools of a governed client, listed again at every step of a run.
 
     The caller enters and leaves the client. A refusal reaches the model as a failed result, which uses no retries and
-    does
-    not end the run.
+    does not end the run.
     """
 
     def __init__(self, client: GovernedClient | Toolbox, *, id: str | None = None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
@@ -18,6 +17,7 @@ from assent.client.governed_client import GovernedClient
 from assent.client.retries import is_passing, problem_of
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.tiers import Tier
+from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal, error_result
 from assent.core.refusals import CATALOGUE
 
@@ -32,8 +32,7 @@ class Toolbox:
     """The tools of a governed client in a form for any model.
 
     The same call again, with the same id and arguments, gets the first answer, and nothing runs twice. A call that did
-    not
-    end goes to the client again, which keeps its key.
+    not end goes to the client again, which keeps its key.
     """
 
     def __init__(self, client: GovernedClient) -> None:
@@ -41,7 +40,7 @@ class Toolbox:
         self._names = Names()
         self._checks = Checks()
         self._listed: dict[str, types.Tool] | None = None
-        self._answers: OrderedDict[Action, types.CallToolResult] = OrderedDict()
+        self._answers = LimitedDict[Action, types.CallToolResult](_KEPT)
         self._turns: WeakValueDictionary[Action, asyncio.Lock] = WeakValueDictionary()
 
     @classmethod
@@ -53,8 +52,7 @@ class Toolbox:
         """Return the tools that the server lists now, under names for models and without `_meta`.
 
         If the server cannot be reached, the last tools are returned and calls report the problem. Without a first list
-        the
-        error is raised.
+        the error is raised.
         """
         try:
             listed = await self._client.list_tools()
@@ -126,18 +124,13 @@ class Toolbox:
                 return kept.model_copy(deep=True)
             result = await self._client.call_tool(action[1], arguments)
             if _is_settled(result) and not self._is_read(action[1]):
-                self._keep(action, result)
+                self._answers[action] = result.model_copy(deep=True)
             return result
 
     def _is_read(self, tool: str) -> bool:
         """Whether the tool only reads, so that calling it again is harmless and shows changes."""
         standing = self._client.standing(tool)
         return standing is not None and standing.tier is Tier.READ
-
-    def _keep(self, action: Action, result: types.CallToolResult) -> None:
-        self._answers[action] = result.model_copy(deep=True)
-        if len(self._answers) > _KEPT:
-            self._answers.popitem(last=False)
 
 
 def offer(tools: list[dict[str, Any]], request: Mapping[str, Any]) -> dict[str, Any]:

@@ -173,30 +173,11 @@ def reason_of(asked: ApiRequest) -> str:
 
 
 def as_json(approval: Approval, principal: Principal, now: float) -> dict[str, Any]:
-    said: dict[str, Any] = {
-        "id": approval.id,
-        "state": approval.state_at(now).value,
-        "tool": approval.tool,
-        "tenant": approval.tenant,
-        "requester": approval.requester,
-        "by": approval.by,
-        "quorum": approval.quorum,
-        "asked_at": approval.asked_at,
-        "expires_at": approval.expires_at,
-        "text": approval.text,
-        "facts": approval.facts,
-        "uses": approval.uses,
-        "used": approval.used,
-        "lasts": approval.lasts,
-        "details": approval.details,
-    }
-    if record_scope_of(principal).principal is None:
-        said["decisions"] = [
-            {"person": d.person, "verdict": d.verdict, "at": d.at, "channel": d.channel}
-            | ({"reason": d.reason} if d.reason else {})
-            for d in approval.decisions
-        ]
-    return said
+    """An approval as this caller may see it: agents and services do not learn who decided."""
+    shown = approval.as_json(now)
+    if record_scope_of(principal).principal is not None:
+        del shown["decisions"]
+    return shown
 
 
 _ONE: Schema = {"$ref": "#/components/schemas/Approval"}

@@ -104,7 +104,7 @@ def _listed(
     found: list[ClaimRecord], now: float, keyed_hash: Callable[[str], str], place: Cursor | None
 ) -> dict[str, Any]:
     return {
-        "claims": [as_json(one, now, keyed_hash) for one in found],
+        "claims": [one.as_json(now, keyed_hash) for one in found],
         "next": written(place) if place is not None else None,
     }
 
@@ -114,7 +114,7 @@ async def show_claim(asked: ApiRequest) -> dict[str, Any]:
     record = await asked.ports.store.claim_by_id(name)
     if record is None or not record_scope_of(asked.principal).covers(record.tenant, record.principal):
         raise Refusal("settle.unknown", f"There is no claim {name}.")
-    return as_json(record, asked.ports.now(), asked.ports.keyed_hash)
+    return record.as_json(asked.ports.now(), asked.ports.keyed_hash)
 
 
 async def settle_claim(asked: ApiRequest) -> dict[str, Any]:
@@ -125,23 +125,7 @@ async def settle_claim(asked: ApiRequest) -> dict[str, Any]:
         result = {**result, "isError": True}
     note = str(asked.body.get("note", ""))
     settled = await settle(asked.principal, asked.names["claim"], finding, asked.ports, result, note=note)
-    return as_json(settled, asked.ports.now(), asked.ports.keyed_hash)
-
-
-def as_json(record: ClaimRecord, now: float, keyed_hash: Callable[[str], str]) -> dict[str, Any]:
-    return {
-        "id": record.id,
-        "state": record.state_at(now).value,
-        "tool": record.tool,
-        "tenant": record.tenant,
-        "principal": record.principal,
-        "key": record.key,
-        "epoch": record.epoch,
-        "contract": record.contract,
-        "created_at": record.created_at,
-        "settled_at": record.settled_at,
-        "reference": keyed_hash(record.id),
-    }
+    return settled.as_json(asked.ports.now(), asked.ports.keyed_hash)
 
 
 _ONE: Schema = {"$ref": "#/components/schemas/Claim"}

@@ -12,7 +12,7 @@ from assent.audit.backwards import first_at, holding, kind_of, pieces_back
 from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord
 from assent.core.record_scope import record_scope_of
-from assent.gateway.api import approvals, claims
+from assent.gateway.api import approvals
 from assent.gateway.api.feed import templates_of
 from assent.gateway.api.problems import ApiProblem
 from assent.gateway.api.routes import MOST_INDEX, ApiRequest, Route, Schema, integer
@@ -190,7 +190,7 @@ def _told(
         "who": next(iter(callers), approval.requester if approval is not None else None),
         "entries": [_step(line) for line in lines],
         "approval": None if approval is None else approvals.as_json(approval, asked.principal, now),
-        "claim": None if claim is None else claims.as_json(claim, now, asked.ports.keyed_hash),
+        "claim": None if claim is None else claim.as_json(now, asked.ports.keyed_hash),
         "complete": complete,
     }
 

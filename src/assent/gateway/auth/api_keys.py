@@ -18,15 +18,15 @@ def make_key() -> str:
     return f"{PREFIX}{secrets.token_hex(4)}_{secrets.token_urlsafe(32)}"
 
 
-def digest_key(key: str) -> str:
-    """The digest of a key. Keys are random, so one fast hash is enough."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+def digest_secret(secret: str) -> str:
+    """The digest under which a key or token is stored. They are random, so one fast hash is enough."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def record_key(key: str, principal: Principal, created_at: float = 0.0, expires_at: float | None = None) -> KeyRecord:
     """The stored record of a key. It shows the start of a generated key, and nothing of a chosen one."""
     start = key[:_VISIBLE] if key.startswith(PREFIX) else ""
-    return KeyRecord(digest_key(key), start, principal, created_at, expires_at=expires_at)
+    return KeyRecord(digest_secret(key), start, principal, created_at, expires_at=expires_at)
 
 
 class ConfiguredApiKeys:
@@ -37,4 +37,4 @@ class ConfiguredApiKeys:
 
     def find(self, key: str) -> Principal | None:
         """The principal of a key that is known and not revoked."""
-        return self._principals.get(digest_key(key))
+        return self._principals.get(digest_secret(key))

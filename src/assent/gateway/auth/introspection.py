@@ -6,13 +6,13 @@ import asyncio
 import base64
 import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import orjson
 
+from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.errors import StoreError
@@ -42,7 +42,7 @@ class Introspection:
             (b"accept", b"application/json"),
         ]
         self._issuer, self._now = issuer, now
-        self._known: OrderedDict[bytes, tuple[float, Principal | None]] = OrderedDict()
+        self._known = LimitedDict[bytes, tuple[float, Principal | None]](MOST_CACHED)
         self._asking: dict[bytes, asyncio.Future[Principal | None]] = {}
 
     async def principal(self, token: str) -> Principal | None:
@@ -75,8 +75,6 @@ class Introspection:
         principal = self._checked(claims, now)
         until = min(now + CACHED_FOR, float(claims.get("exp") or now + CACHED_FOR)) if principal else now + REFUSED_FOR
         self._known[digest] = until, principal
-        while len(self._known) > MOST_CACHED:
-            self._known.popitem(last=False)
         return principal
 
     def _checked(self, claims: dict[str, Any], now: float) -> Principal | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from assent.core.identity_claims import further_claims, group_names, words_of
+from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal
 from assent.core.principal import KINDS, Kind, Mode, Principal, mode_of
 
@@ -131,7 +131,7 @@ class JwtVerifier:
     def __init__(self, issuer: Issuer, fetch: Fetch, now: Callable[[], float]) -> None:
         self._issuer, self._now = issuer, now
         self._keys = KeySet(issuer, fetch)
-        self._verified: OrderedDict[bytes, tuple[float, Principal]] = OrderedDict()
+        self._verified = LimitedDict[bytes, tuple[float, Principal]](MOST_CACHED)
 
     def inherit(self, earlier: JwtVerifier) -> None:
         """Takes over the known keys of an earlier verifier of the same issuer, in case it cannot be reached now."""
@@ -148,7 +148,7 @@ class JwtVerifier:
             return cached[1]
         claims = await self.verify(token, now)
         principal = principal_of(claims, self._issuer)
-        self._remember(digest, min(now + CACHED_FOR, float(claims["exp"])), principal)
+        self._verified[digest] = min(now + CACHED_FOR, float(claims["exp"])), principal
         return principal
 
     async def verify(self, token: str, now: float) -> dict[str, Any]:
@@ -177,11 +177,6 @@ class JwtVerifier:
         if not is_current(claims, now):
             raise Refusal("authenticate.invalid")
         return claims
-
-    def _remember(self, digest: bytes, until: float, principal: Principal) -> None:
-        self._verified[digest] = (until, principal)
-        while len(self._verified) > MOST_CACHED:
-            self._verified.popitem(last=False)
 
 
 def is_current(claims: dict[str, Any], now: float) -> bool:

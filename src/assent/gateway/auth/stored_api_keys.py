@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 
 from assent.core.audit import Entry
 from assent.core.keys import KeyRecord
+from assent.core.limited_dict import LimitedDict
 from assent.core.principal import Principal
-from assent.gateway.auth.api_keys import PREFIX, digest_key
+from assent.gateway.auth.api_keys import PREFIX, digest_secret
 from assent.ports import Store
 
 FRESH = 0.5
@@ -23,13 +23,13 @@ class StoredApiKeys:
 
     def __init__(self, store: Store, now: Callable[[], float], wall: Callable[[], float] = time.time) -> None:
         self._store, self._now, self._wall = store, now, wall
-        self._known: OrderedDict[str, tuple[float, Principal]] = OrderedDict()
+        self._known = LimitedDict[str, tuple[float, Principal]](MOST_CACHED)
 
     async def find(self, key: str) -> Principal | None:
         """The principal of a key that is kept and still good; anything that cannot be one costs no look."""
         if not key.startswith(PREFIX) or len(key) > MOST_KEY:
             return None
-        digest, now = digest_key(key), self._now()
+        digest, now = digest_secret(key), self._now()
         known = self._known.get(digest)
         if known is not None and now < known[0]:
             return known[1]
@@ -37,7 +37,7 @@ class StoredApiKeys:
         if record is None or not record.is_good(self._wall()):
             self._known.pop(digest, None)
             return None
-        self._remember(digest, now + FRESH, record.principal)
+        self._known[digest] = now + FRESH, record.principal
         return record.principal
 
     async def revoke(self, digest: str, at: float, entry: Entry) -> KeyRecord | None:
@@ -46,9 +46,3 @@ class StoredApiKeys:
             return await self._store.revoke_key(digest, at, entry)
         finally:
             self._known.pop(digest, None)
-
-    def _remember(self, digest: str, until: float, principal: Principal) -> None:
-        self._known[digest] = (until, principal)
-        self._known.move_to_end(digest)
-        while len(self._known) > MOST_CACHED:
-            self._known.popitem(last=False)

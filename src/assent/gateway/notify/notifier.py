@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from assent.config.notify import NotifySettings
 from assent.core.approval import Approval
 from assent.core.document import Document
+from assent.core.limited_dict import LimitedDict
 from assent.errors import StoreError
 from assent.gateway.notify.channels import Channel, Undelivered, channel_of
 from assent.gateway.notify.message import Notice
@@ -40,7 +40,7 @@ class Notifier:
         self._settings, self._store, self._now, self._url, self._pause = tuple(settings), store, now, url, pause
         self._channels: list[Channel] = [channel_of(one) for one in self._settings]
         self._queues: list[asyncio.Queue[Approval]] = [asyncio.Queue(MOST_WAITING) for _ in self._settings]
-        self._known: OrderedDict[str, None] = OrderedDict()
+        self._known = LimitedDict[str, None](MOST_KNOWN)
         self._tasks: list[asyncio.Task[None]] = []
         self.sent, self.failed, self.dropped = 0, 0, 0
 
@@ -59,8 +59,6 @@ class Notifier:
         if not self._tasks or approval.id in self._known or self._url(approval.id) is None:
             return
         self._known[approval.id] = None
-        if len(self._known) > MOST_KNOWN:
-            self._known.popitem(last=False)
         for one, queue in zip(self._settings, self._queues, strict=True):
             if one.tenant in (None, approval.tenant):
                 try:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any, cast
+from typing import Any
 
 from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions, absent_mentions
@@ -38,12 +38,8 @@ class PassthroughFactory:
         notifications: Notifications,
         other_requests: OtherRequests,
     ) -> None:
-        self._links, self._tool_loader, self._upstream_factory, self._upstream_monitor = (
-            links,
-            tool_loader,
-            upstream_factory,
-            upstream_monitor,
-        )
+        self._links, self._tool_loader = links, tool_loader
+        self._upstream_factory, self._upstream_monitor = upstream_factory, upstream_monitor
         self._sessions, self._notifications, self._others = sessions, notifications, other_requests
 
     def non_tool_handler(self) -> NonToolHandler:
@@ -66,13 +62,10 @@ class PassthroughFactory:
 
     def more(self) -> dict[str, Serve]:
         """The methods that all upstreams answer together."""
-        return (
-            {}
-            if self.relays()
-            else MergedServer(
-                self._offers, self._notifications, self._absent, self._others, self._tool_loader.hidden_text
-            ).methods()
-        )
+        if self.relays():
+            return {}
+        hidden_text = self._tool_loader.hidden_text
+        return MergedServer(self._offers, self._notifications, self._absent, self._others, hidden_text).methods()
 
     def relays(self) -> bool:
         """Whether non-tool methods are relayed to the only upstream."""
@@ -89,9 +82,9 @@ class PassthroughFactory:
         cleaned: dict[str, Any] = self._tool_loader.hidden_text.clean(name, said)
         return cleaned
 
-    def _absent(self, caller: Hashable) -> Mentions:
+    def _absent(self, caller: Principal) -> Mentions:
         """The mentions of tools that are hidden from this caller."""
-        return absent_mentions(self._tool_loader.catalogue, cast("Principal", caller))
+        return absent_mentions(self._tool_loader.catalogue, caller)
 
     def _offers(self) -> list[MergedUpstream]:
         return [

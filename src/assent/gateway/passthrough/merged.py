@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
@@ -20,7 +20,7 @@ from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions
 from assent.gateway.endpoint import Serve
 from assent.gateway.hidden_text import HiddenText
-from assent.gateway.passthrough.absent_tools import CLEANED, no_mentions
+from assent.gateway.passthrough.descriptions import CLEANED, no_mentions
 from assent.gateway.sessions.notifications import CHANGES, Notifications
 from assent.mcp.channel import ACKNOWLEDGED, SUBSCRIPTION_ID
 from assent.mcp.jsonrpc import RpcError
@@ -28,7 +28,6 @@ from assent.mcp.protocol import INVALID_PARAMS, METHOD_NOT_FOUND
 from assent.mcp.requests import Era, McpRequest
 from assent.pipeline.other_requests import COMPLETE, GET, READ, OtherRequests, Target, rpc_error
 from assent.ports import NotReached, OutcomeUnknown
-from assent.upstreams.base import caller_of
 from assent.upstreams.errors import Unreachable, UpstreamError, safe_error_text
 from assent.upstreams.http.subscriptions import Subscriptions
 from assent.upstreams.resources import ListedResources, dedupe_by_name, owner_of
@@ -81,7 +80,7 @@ class MergedServer:
         self,
         offers: Callable[[], Sequence[MergedUpstream]],
         notifications: Notifications,
-        absent: Callable[[Hashable], Mentions] = no_mentions,
+        absent: Callable[[Principal], Mentions] = no_mentions,
         others: OtherRequests | None = None,
         hidden_text: HiddenText | None = None,
     ) -> None:
@@ -192,10 +191,8 @@ class MergedServer:
         """Streams notifications until the client disconnects or the gateway stops (modern era)."""
         if mcp_request.parsed_request.era is not Era.MODERN:
             raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.parsed_request.method)
-        requested, meta = (
-            mcp_request.parsed_request.params["notifications"],
-            {SUBSCRIPTION_ID: mcp_request.parsed_request.id},
-        )
+        requested = mcp_request.parsed_request.params["notifications"]
+        meta = {SUBSCRIPTION_ID: mcp_request.parsed_request.id}
         wanted: dict[str, Any] = {flag: True for flag in CHANGES.values() if requested.get(flag)}
         async with self._watching(requested.get("resourceSubscriptions") or [], mcp_request) as uris:
             if uris:
@@ -234,14 +231,14 @@ class MergedServer:
         """Raise for what policies deny."""
         if self._others is not None:
             try:
-                self._others.check_target(caller_of(mcp_request), target, offer.source.name)
+                self._others.check_target(mcp_request.caller, target, offer.source.name)
             except Refusal as refusal:
                 raise rpc_error(refusal) from None
 
     def _shows(self, offer: MergedUpstream, key: str, entry: dict[str, Any], mcp_request: McpRequest) -> bool:
         if self._others is None or not self._others.applies():
             return True
-        return self._others.shows(caller_of(mcp_request), key, self._renamed(offer, key, entry), offer.source.name)
+        return self._others.shows(mcp_request.caller, key, self._renamed(offer, key, entry), offer.source.name)
 
     async def _pass(
         self, offer: MergedUpstream, params: Mapping[str, Any], mcp_request: McpRequest, *, cached: bool = False
@@ -266,7 +263,7 @@ class MergedServer:
                 logger.warning("upstream %s is left out of %s: %s", offer.source.name, method, safe_error_text(error))
             return []
         shown: list[dict[str, Any]] = self._hidden_text.clean(offer.source.name, {key: listed})[key]
-        offer.source.listed_resources(caller_of(mcp_request)).put(key, shown)
+        offer.source.listed_resources(mcp_request.caller).put(key, shown)
         return shown
 
     async def _find_prompt(self, name: str, mcp_request: McpRequest) -> tuple[MergedUpstream, str]:
@@ -275,7 +272,7 @@ class MergedServer:
             if look_again:
                 await self._reload_lists(offers, ["prompts/list"], mcp_request)
             for offer in offers:
-                for wire_name in offer.source.listed_resources(caller_of(mcp_request)).names("prompts", "name"):
+                for wire_name in offer.source.listed_resources(mcp_request.caller).names("prompts", "name"):
                     if offer.canonical(wire_name) == name:
                         return offer, wire_name
         raise RpcError(INVALID_PARAMS, f"Unknown prompt: {name}")
@@ -288,7 +285,7 @@ class MergedServer:
                     list(offers.values()), ["resources/list", "resources/templates/list"], mcp_request
                 )
             listed_by_upstream = {
-                name: offer.source.listed_resources(caller_of(mcp_request)) for name, offer in offers.items()
+                name: offer.source.listed_resources(mcp_request.caller) for name, offer in offers.items()
             }
             listed = any(listed_resources.has(uri) for listed_resources in listed_by_upstream.values())
             owner = owner_of(uri, listed_by_upstream) if listed or look_again else None
@@ -303,7 +300,7 @@ class MergedServer:
         """Loads the lists again, limited in rate so that unknown names cannot flood the upstreams."""
         now, due = time.monotonic(), []
         for offer in offers:
-            listed_resources = offer.source.listed_resources(caller_of(mcp_request))
+            listed_resources = offer.source.listed_resources(mcp_request.caller)
             if now - listed_resources.looked_at >= LOOK_AGAIN or not all(
                 _LISTS[method][1] in listed_resources.lists for method in methods
             ):
@@ -313,7 +310,7 @@ class MergedServer:
 
     def _with(self, capability: str, mcp_request: McpRequest) -> list[MergedUpstream]:
         """The upstreams with this capability that serve this caller."""
-        principal = caller_of(mcp_request)
+        principal = mcp_request.caller
         return [
             offer
             for offer in self._offers()
@@ -343,7 +340,7 @@ class MergedServer:
 
 def _owner(mcp_request: McpRequest) -> tuple[str, str]:
     """The principal for whom a resource is watched."""
-    principal = caller_of(mcp_request)
+    principal = mcp_request.caller
     return principal.tenant, principal.id
 
 

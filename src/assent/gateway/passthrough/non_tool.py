@@ -1,9 +1,9 @@
 """Handlers of non-tool methods: a relay to one upstream, and sessions of the gateway for several."""
 
 import asyncio
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 import orjson
 
@@ -12,7 +12,7 @@ from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions
 from assent.gateway.endpoint import HttpExchange
 from assent.gateway.hidden_text import HiddenText
-from assent.gateway.passthrough.absent_tools import CLEANED, LISTED, Cleaned, no_mentions
+from assent.gateway.passthrough.descriptions import CLEANED, LISTED, RewrittenResponse, no_mentions
 from assent.gateway.passthrough.inject import injecting
 from assent.gateway.passthrough.relay import OnAnswer, Relay, fault_body
 from assent.gateway.requests import accepts, check_params, http_status, is_request
@@ -30,7 +30,7 @@ from assent.mcp.sse import render
 from assent.pipeline.other_requests import OtherRequests, rpc_error
 from assent.upstreams.errors import ProtocolViolation, Unreachable
 from assent.upstreams.http.connection import UpstreamResponse
-from assent.upstreams.tasks import Stripping, is_task_method
+from assent.upstreams.tasks import is_task_method, strip_response
 from assent.web.asgi import Headers, Scope, Send
 from assent.web.http import DisconnectWatcher, respond, respond_error
 
@@ -51,7 +51,7 @@ class SingleUpstreamRelay:
     notifications: Notifications | None = None
     test: Relay | None = None
     """The relay for test principals; without one their requests are refused."""
-    absent: Callable[[Hashable], Mentions] = no_mentions
+    absent: Callable[[Principal], Mentions] = no_mentions
     others: OtherRequests | None = None
     """The policies on resources, prompts and completion."""
     upstream: str = ""
@@ -72,10 +72,9 @@ class SingleUpstreamRelay:
                 session.seen_events = seen_events
                 remember_client(session, message.get("params") or {})
 
-        send = Stripping(exchange.send, self.relay.calls.name).send
-        await self._relay(exchange, seen_events.listening(send), message, adopt)
+        await self._relay(exchange, seen_events.listening(exchange.send), message, adopt)
 
-    def _adopt(self, caller: Hashable, session_id: str) -> McpSession:
+    def _adopt(self, caller: Principal, session_id: str) -> McpSession:
         try:
             return self.sessions.open(caller, session_id)
         except (SessionTaken, TooManySessions):
@@ -95,8 +94,6 @@ class SingleUpstreamRelay:
                 return await respond(
                     exchange.send, 200, error_body(message["id"], error.code, error.message, error.data)
                 )
-        if method == "server/discover":
-            exchange = replace(exchange, send=Stripping(exchange.send, self.relay.calls.name).send)
         seen_events = session.seen_events if session is not None else SeenEventIds()
         if exchange.head.last_event is not None and exchange.head.last_event not in seen_events:
             exchange = replace(exchange, scope=_without(exchange.scope, b"last-event-id"))
@@ -110,7 +107,7 @@ class SingleUpstreamRelay:
 
     def _apply_policies(self, others: OtherRequests, exchange: HttpExchange, message: dict[str, Any]) -> None:
         """Refuse what policies deny, and leave denied resources out of a subscription."""
-        principal, params = cast("Principal", exchange.caller), message.get("params")
+        principal, params = exchange.caller, message.get("params")
         others.check(principal, message["method"], params, self.upstream)
         if message["method"] == "subscriptions/listen" and isinstance(params, dict):
             requested = params.get("notifications")
@@ -131,22 +128,24 @@ class SingleUpstreamRelay:
             async with injecting(exchange.send, next_message, after_first=True) as send:
                 await self._relay(exchange, send, message)
 
-    def _cleaned(self, exchange: HttpExchange, send: Send, method: str) -> Send:
-        """Takes from an answer hidden characters, mentions of absent tools, and the entries that policies deny."""
+    def _rewritten(self, exchange: HttpExchange, send: Send, method: str) -> Send:
+        """Takes from an answer tasks, hidden characters, the mentions of absent tools, and the entries that policies
+        deny.
+        """
         absent, others, upstream = self.absent(exchange.caller), self.others, self.upstream
         filters = others is not None and others.applies()
-        if not absent and not filters and method not in LISTED:
+        if method not in LISTED and not absent and not filters:
             return send
 
-        def clean(message: Any) -> Any:
+        def rewrite(message: Any) -> Any:
+            strip_response(message)
             seen = self.hidden_text.clean_message(upstream, message) if method in LISTED else message
             cleaned = absent.clean(seen)
             if not filters or others is None or not isinstance(cleaned, dict) or "result" not in cleaned:
                 return cleaned
-            principal = cast("Principal", exchange.caller)
-            return {**cleaned, "result": others.filtered(principal, cleaned["result"], upstream)}
+            return {**cleaned, "result": others.filtered(exchange.caller, cleaned["result"], upstream)}
 
-        return Cleaned(send, clean, self.relay.calls.name)
+        return RewrittenResponse(send, rewrite, self.relay.calls.name)
 
     async def end(self, exchange: HttpExchange, session: McpSession) -> None:
         def forget(response: UpstreamResponse) -> None:
@@ -157,8 +156,8 @@ class SingleUpstreamRelay:
 
     async def _relay(self, exchange: HttpExchange, send: Send, message: Any, on_answer: OnAnswer | None = None) -> None:
         if isinstance(message, dict) and message.get("method") in CLEANED:
-            send = self._cleaned(exchange, send, message["method"])
-        relay = self.test if getattr(exchange.caller, "mode", "live") == "test" else self.relay
+            send = self._rewritten(exchange, send, message["method"])
+        relay = self.test if exchange.caller.mode == "test" else self.relay
         if relay is None:
             fault = Unreachable(self.relay.calls.name, "has no test endpoint", sent=False)
             return await respond(exchange.send, fault.status, fault_body(message, fault))
@@ -189,7 +188,7 @@ class MergedSession:
     sessions: SessionTable
     ping_after: float = field(default=_PING_AFTER)
     most_streams: int = 10_000
-    absent: Callable[[Hashable], Mentions] = no_mentions
+    absent: Callable[[Principal], Mentions] = no_mentions
 
     async def begin(self, exchange: HttpExchange, message: dict[str, Any]) -> None:
         params = message.get("params") or {}

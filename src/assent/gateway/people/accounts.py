@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 from dataclasses import asdict, dataclass, replace
@@ -13,6 +12,7 @@ import orjson
 from assent.core.audit import Entry, principal_values
 from assent.core.document import Document
 from assent.core.principal import Principal
+from assent.gateway.auth.api_keys import digest_secret
 from assent.gateway.people.totp import new_secret
 from assent.ports import Ports
 
@@ -101,19 +101,19 @@ async def make_enrolment(ports: Ports, account: Account) -> str:
     """The token of a link with which the person sets up their ways to sign in, once, within a day."""
     token, now = secrets.token_urlsafe(32), ports.now()
     body: dict[str, Any] = {"account": account.name, "totp": new_secret()}
-    document = Document(LINKS, _digest(token), orjson.dumps(body), account.tenant, expires_at=now + LINK_LASTS)
+    document = Document(LINKS, digest_secret(token), orjson.dumps(body), account.tenant, expires_at=now + LINK_LASTS)
     await ports.store.put_document(document, now)
     return token
 
 
 async def find_enrolment(ports: Ports, token: str) -> Enrolment | None:
-    kept = await ports.store.document(LINKS, _digest(token), ports.now()) if 0 < len(token) <= 128 else None
+    kept = await ports.store.document(LINKS, digest_secret(token), ports.now()) if 0 < len(token) <= 128 else None
     return None if kept is None else Enrolment(tenant=kept.tenant, **orjson.loads(kept.body))
 
 
 async def use_enrolment(ports: Ports, token: str) -> bool:
     """Use the link up; False if somebody was faster."""
-    return await ports.store.delete_document(LINKS, _digest(token), ports.now()) is not None
+    return await ports.store.delete_document(LINKS, digest_secret(token), ports.now()) is not None
 
 
 async def withdraw_enrolments(ports: Ports, account: Account) -> None:
@@ -127,7 +127,3 @@ def _account_of(kept: Document) -> Account:
     body = orjson.loads(kept.body)
     body["roles"] = tuple(body["roles"])
     return Account(kept.id, kept.tenant, version=kept.version, **body)
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()

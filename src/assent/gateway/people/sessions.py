@@ -6,7 +6,6 @@ hours, twelve hours in all, or when the person signs out.
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ import orjson
 
 from assent.core.document import Document
 from assent.core.principal import Principal
+from assent.gateway.auth.api_keys import digest_secret
 from assent.ports import Store
 
 KIND = "console_session"
@@ -51,7 +51,7 @@ class Sessions:
     async def start(self, principal: Principal, method: str, name: str) -> tuple[str, ConsoleSession]:
         """A new session and the token for its cookie."""
         token, now = secrets.token_urlsafe(32), self._now()
-        session = ConsoleSession(_digest(token), principal, secrets.token_urlsafe(32), method, name, now, now)
+        session = ConsoleSession(digest_secret(token), principal, secrets.token_urlsafe(32), method, name, now, now)
         await self._end_oldest(principal)
         await self._keep(session)
         return token, session
@@ -61,7 +61,7 @@ class Sessions:
         if not token or len(token) > 128:
             return None
         now = self._now()
-        document = await self._store().document(KIND, _digest(token), now)
+        document = await self._store().document(KIND, digest_secret(token), now)
         if document is None:
             return None
         session = _session_of(document)
@@ -104,10 +104,6 @@ class Sessions:
 
     async def _keep(self, session: ConsoleSession) -> None:
         await self._store().put_document(_document_of(session), self._now())
-
-
-def _digest(token: str) -> str:
-    return hashlib.sha256(token.encode()).hexdigest()
 
 
 def _document_of(session: ConsoleSession) -> Document:

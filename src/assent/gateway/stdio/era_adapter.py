@@ -7,9 +7,7 @@ from typing import Any
 from assent.mcp.channel import StreamListener
 from assent.mcp.envelope import ENVELOPE_KEYS
 from assent.mcp.jsonrpc import RpcError
-from assent.mcp.protocol import (
-    METHOD_NOT_FOUND,
-)
+from assent.mcp.protocol import METHOD_NOT_FOUND
 from assent.mcp.requests import ParsedRequest
 from assent.upstreams.stdio.server import StdioUpstream
 

@@ -10,7 +10,7 @@ from typing import Any
 from assent.core.principal import Principal
 from assent.core.tool_mentions import without_texts
 from assent.gateway.hidden_text import HiddenText
-from assent.gateway.passthrough.absent_tools import CLEANED, LISTED
+from assent.gateway.passthrough.descriptions import CLEANED, LISTED
 from assent.gateway.tool_service import ToolService
 from assent.mcp.jsonrpc import RpcError
 from assent.upstreams.errors import UpstreamError

@@ -18,7 +18,7 @@ import orjson
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.gateway.hidden_text import HiddenText
-from assent.gateway.passthrough.absent_tools import CLEANED
+from assent.gateway.passthrough.descriptions import CLEANED
 from assent.gateway.passthrough.relay import UPSTREAM_FAULT, fault_problem
 from assent.gateway.requests import (
     check_params,
@@ -48,7 +48,7 @@ from assent.mcp.requests import Era, McpRequest
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import Malformed
 from assent.pipeline.other_requests import OtherRequests, rpc_error
-from assent.upstreams.conditional_tools import asks_of
+from assent.upstreams.base import asks_of
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.stdio.server import StdioUpstream
 from assent.upstreams.tasks import is_task_method, strip_request, strip_response

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.edit import Edit, put
 from assent.lint.rule import RawFinding, Rule
+from assent.lint.safe_fix import set_true
 from assent.lint.target import LintedTool
 
 _HARMLESS = ("read", "compute")
@@ -18,11 +18,6 @@ def check(tool: LintedTool) -> Iterator[RawFinding]:
         yield RawFinding("destructiveHint is false, but it changes something", "/annotations/destructiveHint")
 
 
-def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
-    if tool.contract is None and "destructiveHint" in tool.annotations:
-        yield put(True, "annotations", "destructiveHint")
-
-
 RULE = Rule(
     name="anthropic-destructive",
     severity="error",
@@ -32,7 +27,7 @@ RULE = Rule(
     fix="Set destructiveHint to true.",
     profiles=("anthropic",),
     each=check,
-    mend=mend,
+    mend=set_true,
     flags=(
         {
             "name": "create_note",

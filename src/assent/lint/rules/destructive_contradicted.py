@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.edit import Edit, put
 from assent.lint.rule import RawFinding, Rule
+from assent.lint.safe_fix import set_true
 from assent.lint.target import LintedTool
 from assent.lint.tool_traits import presses, restarts
 
@@ -20,11 +20,6 @@ def check(tool: LintedTool) -> Iterator[RawFinding]:
         yield RawFinding(f"destructiveHint is false, but {why}", "/annotations/destructiveHint", fix)
 
 
-def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
-    if tool.contract is None and "destructiveHint" in tool.annotations:
-        yield put(True, "annotations", "destructiveHint")
-
-
 RULE = Rule(
     name="destructive-contradicted",
     severity="error",
@@ -33,7 +28,7 @@ RULE = Rule(
     "anything at all they do not: hosts ask about those, and this claim stops them.",
     fix="Set destructiveHint to true; if nothing can be lost, say so in the description.",
     each=check,
-    mend=mend,
+    mend=set_true,
     flags=(
         {
             "name": "delete_order",

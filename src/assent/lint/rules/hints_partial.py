@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.edit import Edit
 from assent.lint.rule import RawFinding, Rule
-from assent.lint.safe_fix import explicit_default
+from assent.lint.safe_fix import write_default
 from assent.lint.target import LintedTool
 
 
@@ -18,10 +17,6 @@ def check(tool: LintedTool) -> Iterator[RawFinding]:
         yield RawFinding("destructiveHint is not set, which means: destructive", "/annotations/destructiveHint")
 
 
-def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
-    yield from explicit_default(tool, at.rpartition("/")[2])
-
-
 RULE = Rule(
     name="hints-partial",
     severity="warning",
@@ -30,7 +25,7 @@ RULE = Rule(
     "idempotent, open to the world.",
     fix="Set it explicitly, even where the default is what you mean.",
     each=check,
-    mend=mend,
+    mend=write_default,
     flags=(
         {"name": "create_note", "annotations": {"readOnlyHint": False}},
         {"name": "list_notes", "annotations": {"openWorldHint": False}},

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assent.contract.tiers import Tier
-from assent.lint.edit import Edit, put
 from assent.lint.rule import RawFinding, Rule
+from assent.lint.safe_fix import set_true
 from assent.lint.target import LintedTool
 
 
@@ -21,11 +21,6 @@ def check(tool: LintedTool) -> Iterator[RawFinding]:
             yield RawFinding("destructiveHint is false, but it moves money or credits", "/annotations/destructiveHint")
 
 
-def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
-    if tool.contract is None and "destructiveHint" in tool.annotations:
-        yield put(True, "annotations", "destructiveHint")
-
-
 RULE = Rule(
     name="openai-destructive",
     severity="error",
@@ -34,7 +29,7 @@ RULE = Rule(
     fix="Set destructiveHint to true.",
     profiles=("openai",),
     each=check,
-    mend=mend,
+    mend=set_true,
     flags=(
         {
             "name": "update_note",

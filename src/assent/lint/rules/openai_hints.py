@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.edit import Edit
 from assent.lint.rule import RawFinding, Rule
-from assent.lint.safe_fix import explicit_default
+from assent.lint.safe_fix import write_default
 from assent.lint.target import LintedTool
 
 
@@ -22,10 +21,6 @@ def check(tool: LintedTool) -> Iterator[RawFinding]:
             yield RawFinding(f"{hint} is not set", f"/annotations/{hint}")
 
 
-def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
-    yield from explicit_default(tool, at.rpartition("/")[2])
-
-
 RULE = Rule(
     name="openai-hints",
     severity="error",
@@ -34,7 +29,7 @@ RULE = Rule(
     fix="Set all three explicitly.",
     profiles=("openai",),
     each=check,
-    mend=mend,
+    mend=write_default,
     flags=({"name": "list_notes", "annotations": {"readOnlyHint": True, "destructiveHint": False}},),
     passes=(
         {

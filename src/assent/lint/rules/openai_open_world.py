@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.lint.edit import Edit, put
 from assent.lint.rule import RawFinding, Rule
+from assent.lint.safe_fix import set_true
 from assent.lint.target import LintedTool
 
 
@@ -18,11 +18,6 @@ def check(tool: LintedTool) -> Iterator[RawFinding]:
         )
 
 
-def mend(tool: LintedTool, at: str) -> Iterator[Edit]:
-    if tool.contract is None and "openWorldHint" in tool.annotations:
-        yield put(True, "annotations", "openWorldHint")
-
-
 RULE = Rule(
     name="openai-open-world",
     severity="error",
@@ -31,7 +26,7 @@ RULE = Rule(
     fix="Set openWorldHint to true.",
     profiles=("openai",),
     each=check,
-    mend=mend,
+    mend=set_true,
     flags=(
         {
             "name": "send_email",

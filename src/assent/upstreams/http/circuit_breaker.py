@@ -1,11 +1,11 @@
 """Circuit breaker of one upstream: one circuit for connections, and one for each caller's requests."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 
+from assent.core.limited_dict import LimitedDict
 from assent.core.principal import Principal
 from assent.upstreams.errors import CircuitOpen
 
@@ -89,7 +89,7 @@ class CircuitBreaker:
         self._upstream = upstream
         self._make = partial(Circuit, clock, threshold, pause, longest_pause)
         self._connections = self._make()
-        self._requests: OrderedDict[Hashable, Circuit] = OrderedDict()
+        self._requests = LimitedDict[Hashable, Circuit](MOST_CALLERS)
         """The circuits of callers whose last request failed."""
 
     @property
@@ -128,8 +128,6 @@ class CircuitBreaker:
         self.reach()
         circuit = self._requests.setdefault(_caller(), self._make())
         circuit.fail(reason)
-        if len(self._requests) > MOST_CALLERS:
-            self._requests.popitem(last=False)
 
     def abandon(self) -> None:
         """The call ended without information about the upstream."""

@@ -10,8 +10,7 @@ from assent.mcp.channel import StreamListener
 from assent.mcp.protocol import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from assent.mcp.requests import Era, McpRequest
 from assent.ports import NotReached
-from assent.upstreams.base import McpLink, caller_of, suspended_call, with_log_level
-from assent.upstreams.conditional_tools import asks_of
+from assent.upstreams.base import McpLink, asks_of, suspended_call, with_log_level
 from assent.upstreams.errors import ProtocolViolation, UpstreamError, setting_of
 from assent.upstreams.http.server import Described, HttpUpstream
 from assent.upstreams.http.sessions import UpstreamSessions
@@ -91,15 +90,7 @@ class HttpLink(McpLink):
         return await self.conditional_tools.load()
 
     async def _list_as(self, capabilities: dict[str, Any]) -> list[dict[str, Any]]:
-        described, server = await self._live.ensure_described(), self._live.server
-        if described.version in MODERN_PROTOCOL_VERSIONS:
-            peer = SessionContext(described.version, capabilities=capabilities)
-            return await server.list_all("tools/list", "tools", peer)
-        _, peer = await server.open_session(capabilities)
-        try:
-            return await server.list_all("tools/list", "tools", peer)
-        finally:
-            await server.close_session(peer)
+        return await self._live.server.list_tools(await self._live.ensure_described(), capabilities)
 
     async def _describe(self) -> Described:
         """Raise an error that names the setting, if the server speaks the older transport."""
@@ -116,19 +107,13 @@ class HttpLink(McpLink):
     async def _request(
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
     ) -> dict[str, Any]:
-        endpoint = self._endpoint_for(caller_of(mcp_request))
+        endpoint = self._endpoint_for(mcp_request.caller)
         if endpoint.modern and (mcp_request.session is None or not self.relayed):
-            peer, request_params = (
-                SessionContext(
-                    LATEST_MODERN_VERSION,
-                    None,
-                    asks_of(mcp_request.parsed_request.capabilities),
-                    self._owner(caller_of(mcp_request)),
-                ),
-                with_log_level(params, mcp_request),
-            )
+            capabilities, owner = asks_of(mcp_request.parsed_request.capabilities), self._owner(mcp_request.caller)
+            peer = SessionContext(LATEST_MODERN_VERSION, None, capabilities, owner)
+            sent = with_log_level(params, mcp_request)
             return await endpoint.server.request(
-                method, request_params, peer, fields=fields, stream_listener=mcp_request.reply, safe=safe
+                method, sent, peer, fields=fields, stream_listener=mcp_request.reply, safe=safe
             )
 
         async def request(stream_listener: StreamListener) -> dict[str, Any]:
@@ -152,7 +137,7 @@ class HttpLink(McpLink):
 
     async def _in_session(self, mcp_request: McpRequest, run: Callable[[SessionContext], Awaitable[T]]) -> T:
         """Run a request in the upstream's session for this caller, if the upstream keeps sessions."""
-        principal, session, parsed_request = caller_of(mcp_request), mcp_request.session, mcp_request.parsed_request
+        principal, session, parsed_request = mcp_request.caller, mcp_request.session, mcp_request.parsed_request
         endpoint = self._endpoint_for(principal)
         if self.relayed and session is not None:
             return await run(SessionContext(parsed_request.version, session.id, parsed_request.capabilities))
@@ -197,7 +182,7 @@ class HttpLink(McpLink):
 
     async def list(self, method: str, key: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
         """Every entry of one of its lists."""
-        server = self._endpoint_for(caller_of(mcp_request)).server
+        server = self._endpoint_for(mcp_request.caller).server
         return await self._in_session(mcp_request, lambda peer: server.list_all(method, key, peer))
 
     async def missing_connection(self, principal: Principal) -> str | None:

@@ -123,6 +123,17 @@ class HttpUpstream:
             response = await self._transport.send(self.pool, b"DELETE", fields, peer)
             await response.read(_SMALL)
 
+    async def list_tools(self, described: Described, capabilities: dict[str, Any]) -> list[dict[str, Any]]:
+        """Every tool definition that the upstream shows to a client with these capabilities."""
+        if described.version in MODERN_PROTOCOL_VERSIONS:
+            peer = SessionContext(described.version, capabilities=capabilities)
+            return await self.list_all("tools/list", "tools", peer)
+        _, peer = await self.open_session(capabilities)
+        try:
+            return await self.list_all("tools/list", "tools", peer)
+        finally:
+            await self.close_session(peer)
+
     async def list_all(self, method: str, key: str, peer: SessionContext) -> list[dict[str, Any]]:
         """Every page of a list (`tools/list`, `tools`), each entry as the upstream wrote it."""
         return await all_pages(self.pool.name, method, key, lambda page: self.request(method, page, peer, safe=True))

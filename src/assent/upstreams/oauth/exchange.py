@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -13,6 +12,7 @@ from typing import Literal
 import httpx2
 from mcp.client.auth.utils import union_scopes
 
+from assent.core.limited_dict import LimitedDict
 from assent.upstreams.errors import Unreachable
 from assent.upstreams.oauth.credentials import Credentials, bearer_line, bearer_token
 from assent.upstreams.oauth.discovery import (
@@ -59,8 +59,8 @@ class ExchangedTokens:
 
     def __init__(self, upstream: str, terms: ExchangeTerms, now: Callable[[], float]) -> None:
         self.upstream, self._terms, self._now = upstream, terms, now
-        self._tokens: OrderedDict[bytes, Token] = OrderedDict()
-        self._refused: OrderedDict[tuple[bytes, str], float] = OrderedDict()
+        self._tokens = LimitedDict[bytes, Token](_CACHED_TOKENS)
+        self._refused = LimitedDict[tuple[bytes, str], float](_CACHED_TOKENS)
         self._running: dict[tuple[bytes, str], asyncio.Future[Token]] = {}
         self._server: tuple[AuthorizationServer, float] | None = None
 
@@ -129,9 +129,6 @@ class ExchangedTokens:
         if token.expires_at is None:
             token = Token.from_json({**token.as_json(), "expires_at": self._now() + _KEPT_WITHOUT_EXPIRY})
         self._tokens[key] = token
-        self._tokens.move_to_end(key)
-        while len(self._tokens) > _CACHED_TOKENS:
-            self._tokens.popitem(last=False)
 
     def _refuse(self, key: bytes, scope: str, problem: OAuthProblem) -> None:
         """Tell the operator why, and ask again only after a while. A refused scope leaves the token without it."""
@@ -140,8 +137,6 @@ class ExchangedTokens:
         if not scope:
             self._tokens.pop(key, None)
         self._refused[key, scope] = self._now() + _REFUSED_FOR
-        while len(self._refused) > _CACHED_TOKENS:
-            self._refused.popitem(last=False)
 
 
 class ExchangingCredentials:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable
 
+from assent.core.limited_dict import LimitedDict
 from assent.upstreams.oauth.errors import NotConnected, OAuthProblem
 from assent.upstreams.oauth.grants import Token, refresh, revoke
 from assent.upstreams.oauth.owner import CredentialOwner
@@ -27,7 +27,7 @@ class TokenSource:
     def __init__(self, upstream: str, vault: CredentialVault, now: Callable[[], float]) -> None:
         self.upstream = upstream
         self._vault, self._now = vault, now
-        self._cache: OrderedDict[Owner, tuple[Token, float]] = OrderedDict()
+        self._cache = LimitedDict[Owner, tuple[Token, float]](_CACHED_OWNERS)
         self._running: dict[Owner, asyncio.Future[Token]] = {}
 
     async def token(self, owner: CredentialOwner) -> str:
@@ -69,7 +69,7 @@ class TokenSource:
         token = Token.from_json(kept.fields)
         if token.is_stale(self._now()) or token.access_token == rejected:
             token = await self._renewed(owner, kept, token)
-        self._remember(owner, token)
+        self._cache[owner.tenant, owner.id] = token, self._now() + _CACHED_FOR
         return token
 
     async def _renewed(self, owner: CredentialOwner, kept: Kept, token: Token) -> Token:
@@ -112,10 +112,3 @@ class TokenSource:
         if kept is None:
             raise NotConnected(self.upstream)
         return kept
-
-    def _remember(self, owner: CredentialOwner, token: Token) -> None:
-        key = (owner.tenant, owner.id)
-        self._cache[key] = token, self._now() + _CACHED_FOR
-        self._cache.move_to_end(key)
-        while len(self._cache) > _CACHED_OWNERS:
-            self._cache.popitem(last=False)

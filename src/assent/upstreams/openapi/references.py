@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
+from assent.contract.pointers import pointer_to, tokens
 from assent.errors import Fault
 from assent.upstreams.openapi.document import MOST_CHARACTERS, DocumentError, check_root, parse_text
 
@@ -29,13 +30,12 @@ class DocumentPlace:
     def address(self) -> str:
         return f"{self.document}#{self.pointer}"
 
-    def at(self, *tokens: str) -> DocumentPlace:
+    def at(self, *steps: str) -> DocumentPlace:
         """A value further down; raises KeyError, IndexError or TypeError if there is none."""
         here = self.value
-        for token in tokens:
-            here = here[int(token)] if isinstance(here, list) else here[token]
-        steps = "".join("/" + token.replace("~", "~0").replace("/", "~1") for token in tokens)
-        return DocumentPlace(here, self.document, self.pointer + steps)
+        for step in steps:
+            here = here[int(step)] if isinstance(here, list) else here[step]
+        return DocumentPlace(here, self.document, self.pointer + pointer_to(steps))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,8 @@ class DocumentSet:
         pointer = unquote(fragment)
         if pointer and not pointer.startswith("/"):
             raise Unresolved(f"it refers to {reference[:200]!r}; only JSON pointers are followed")
-        tokens = [token.replace("~1", "/").replace("~0", "~") for token in pointer.split("/")[1:]]
         try:
-            return DocumentPlace(self.root, address).at(*tokens)
+            return DocumentPlace(self.root, address).at(*tokens(pointer))
         except (KeyError, IndexError, TypeError, ValueError):
             raise Unresolved(f"it refers to {reference[:200]!r}, which does not exist") from None
 

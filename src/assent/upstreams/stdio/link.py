@@ -9,8 +9,7 @@ from assent.core.principal import Principal
 from assent.mcp.channel import StreamListener
 from assent.mcp.requests import Era, McpRequest
 from assent.ports import NotReached
-from assent.upstreams.base import McpLink, caller_of, suspended_call, with_log_level
-from assent.upstreams.conditional_tools import asks_of
+from assent.upstreams.base import McpLink, asks_of, suspended_call, with_log_level
 from assent.upstreams.http.server import Described
 from assent.upstreams.resources import ListedResources
 from assent.upstreams.stdio.logs import StdioLogs, lower_log_level
@@ -107,6 +106,6 @@ class StdioLink(McpLink):
             return await request(mcp_request.reply)
 
     def _check_served(self, mcp_request: McpRequest) -> McpRequest:
-        if not self.serves(caller_of(mcp_request)):
+        if not self.serves(mcp_request.caller):
             raise NotReached(f"upstream {self.name!r} has no test endpoint")
         return mcp_request

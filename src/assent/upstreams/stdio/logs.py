@@ -12,14 +12,11 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from assent.mcp.protocol import LOG_LEVEL_META_KEY
+from assent.mcp.protocol import LOG_LEVEL_META_KEY, LOG_LEVELS
 from assent.mcp.requests import Era, McpRequest
-from assent.upstreams.base import caller_of
 
 logger = logging.getLogger(__name__)
 
-LOGGED = "notifications/message"
-LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _DEFAULT_LEVEL = "info"
 MOST_SENDING = 256
 
@@ -36,7 +33,7 @@ class StdioLogs:
     @contextmanager
     def during(self, mcp_request: McpRequest) -> Iterator[None]:
         """Register this request while it runs."""
-        principal = caller_of(mcp_request)
+        principal = mcp_request.caller
         owner = (principal.tenant, principal.id)
         self._owner = self._owner or owner
         self._is_shared = self._is_shared or owner != self._owner
@@ -66,8 +63,10 @@ def wants(mcp_request: McpRequest, level: Any) -> bool:
         least = meta.get(LOG_LEVEL_META_KEY) if isinstance(meta, dict) else None
     else:
         least = (mcp_request.session.log_level or _DEFAULT_LEVEL) if mcp_request.session is not None else None
-    return least in LEVELS and level in LEVELS and LEVELS.index(level) >= LEVELS.index(least)
+    return least in LOG_LEVELS and level in LOG_LEVELS and LOG_LEVELS.index(level) >= LOG_LEVELS.index(least)
 
 
 def lower_log_level(one: str, other: str | None) -> str:
-    return one if other not in LEVELS or (one in LEVELS and LEVELS.index(one) < LEVELS.index(other)) else other
+    if other not in LOG_LEVELS:
+        return one
+    return one if one in LOG_LEVELS and LOG_LEVELS.index(one) < LOG_LEVELS.index(other) else other

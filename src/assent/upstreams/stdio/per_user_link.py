@@ -10,7 +10,6 @@ from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.mcp.requests import McpRequest
 from assent.ports import NotReached
-from assent.upstreams.base import caller_of
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.oauth.errors import NotConnected
 from assent.upstreams.oauth.owner import PersonOwner, owner_of
@@ -81,4 +80,4 @@ class PerUserStdioLink(StdioLink):
         await super().close()
 
     def _person(self, mcp_request: McpRequest) -> PersonOwner:
-        return owner_of(caller_of(self._check_served(mcp_request)))
+        return owner_of(self._check_served(mcp_request).caller)

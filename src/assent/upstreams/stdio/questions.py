@@ -14,7 +14,6 @@ from typing import Any
 
 from assent.mcp.channel import StreamListener
 from assent.mcp.requests import McpRequest
-from assent.upstreams.base import caller_of
 
 logger = logging.getLogger(__name__)
 
@@ -73,5 +72,5 @@ def _client_of(mcp_request: McpRequest) -> Hashable:
     """One client: its session, or its principal in the modern era, which has no sessions."""
     if mcp_request.session is not None:
         return mcp_request.session.id
-    principal = caller_of(mcp_request)
+    principal = mcp_request.caller
     return principal.tenant, principal.id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -11,7 +11,6 @@ from pydantic import AnyUrl, ValidationError
 
 from assent.core.principal import grants
 
-Find = Callable[[str], "object"]
 MOST_SCOPES = 100
 
 

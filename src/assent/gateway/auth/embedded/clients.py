@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections import OrderedDict
 from collections.abc import Callable
 from math import inf
 from urllib.parse import urlsplit
@@ -16,6 +15,7 @@ from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import ValidationError
 
 from assent.core.document import Document
+from assent.core.limited_dict import LimitedDict
 from assent.ports import Store
 from assent.upstreams.http.fetch import fetch
 
@@ -33,7 +33,7 @@ class OAuthClients:
 
     def __init__(self, store: Store, now: Callable[[], float]) -> None:
         self._store, self._now = store, now
-        self._documents: OrderedDict[str, tuple[float, OAuthClientInformationFull]] = OrderedDict()
+        self._documents = LimitedDict[str, tuple[float, OAuthClientInformationFull]](_MOST_CACHED)
 
     async def find(self, client_id: str) -> OAuthClientInformationFull | None:
         if client_id.startswith("https://"):
@@ -87,8 +87,6 @@ class OAuthClients:
         except Exception:  # What an unknown server does must not become an error of this one.
             return None
         self._documents[url] = self._now() + _CACHED_FOR, client
-        while len(self._documents) > _MOST_CACHED:
-            self._documents.popitem(last=False)
         return client
 
 

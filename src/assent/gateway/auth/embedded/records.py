@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import orjson
 
 from assent.core.document import Document
 from assent.core.principal import Principal
+from assent.gateway.auth.api_keys import digest_secret
 from assent.ports import Store
 
 ACCESS_PREFIX = "assentat_"
@@ -74,16 +74,16 @@ class GrantStore:
 
     async def add_code(self, grant: Grant) -> str:
         code = secrets.token_urlsafe(32)
-        await self._put(_CODE, digest(code), grant.tenant, {"grant": asdict(grant)}, CODE_LASTS)
+        await self._put(_CODE, digest_secret(code), grant.tenant, {"grant": asdict(grant)}, CODE_LASTS)
         return code
 
     async def grant_of_code(self, code: str) -> Grant | None:
-        document = await self._store.document(_CODE, digest(code), self._now())
+        document = await self._store.document(_CODE, digest_secret(code), self._now())
         return None if document is None else _grant(orjson.loads(document.body)["grant"])
 
     async def use_code(self, code: str) -> Grant | None:
         """The grant of a code, once: of two requests with one code, one gets it."""
-        document = await self._store.delete_document(_CODE, digest(code), self._now())
+        document = await self._store.delete_document(_CODE, digest_secret(code), self._now())
         return None if document is None else _grant(orjson.loads(document.body)["grant"])
 
     async def begin_family(self, grant: Grant) -> tuple[str, str]:
@@ -96,7 +96,7 @@ class GrantStore:
         family = await self._family(id)
         if family is None:
             return None
-        if not secrets.compare_digest(family.current, digest(refresh_token)):
+        if not secrets.compare_digest(family.current, digest_secret(refresh_token)):
             await self.end(family)
             return None
         return family
@@ -111,12 +111,12 @@ class GrantStore:
         await self._store.delete_document(_ACCESS, family.access, self._now())
 
     async def family_of_access(self, token: str) -> Family | None:
-        document = await self._store.document(_ACCESS, digest(token), self._now())
+        document = await self._store.document(_ACCESS, digest_secret(token), self._now())
         return None if document is None else await self._family(orjson.loads(document.body)["family"])
 
     async def grant_of_access(self, token: str) -> Grant | None:
         """The grant of an access token that has not expired and was not revoked."""
-        document = await self._store.document(_ACCESS, digest(token), self._now())
+        document = await self._store.document(_ACCESS, digest_secret(token), self._now())
         return None if document is None else _grant(orjson.loads(document.body)["grant"])
 
     async def families_of(self, person: str, tenant: str) -> list[Family]:
@@ -136,7 +136,7 @@ class GrantStore:
 
     async def _issue(self, family: Family) -> tuple[str, str]:
         access, refresh = ACCESS_PREFIX + secrets.token_urlsafe(32), f"{family.id}.{secrets.token_urlsafe(32)}"
-        kept = replace(family, current=digest(refresh), access=digest(access))
+        kept = replace(family, current=digest_secret(refresh), access=digest_secret(access))
         body = {"grant": asdict(family.grant), "current": kept.current, "access": kept.access}
         expires = self._now() + self._refresh_lasts
         draft = Document(_FAMILY, family.id, orjson.dumps(body), family.grant.tenant, expires_at=expires)
@@ -166,11 +166,6 @@ class Lifetimes(Protocol):
 
 def grant_store(store: Store, lifetimes: Lifetimes) -> GrantStore:
     return GrantStore(store, time.time, float(lifetimes.access_lasts), float(lifetimes.refresh_lasts))
-
-
-def digest(secret: str) -> str:
-    """Tokens are random, so one fast hash is enough."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _grant(fields: dict[str, Any]) -> Grant:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 
+from assent.core.limited_dict import LimitedDict
 from assent.core.principal import Principal
-from assent.gateway.auth.embedded.records import ACCESS_PREFIX, GrantStore, digest
+from assent.gateway.auth.api_keys import digest_secret
+from assent.gateway.auth.embedded.records import ACCESS_PREFIX, GrantStore
 
 FRESH = 0.5
 """Seconds for which a token is cached: a revocation takes effect within this time."""
@@ -19,12 +20,12 @@ class EmbeddedTokens:
 
     def __init__(self, grants: GrantStore, now: Callable[[], float]) -> None:
         self._grants, self._now = grants, now
-        self._known: OrderedDict[str, tuple[float, Principal]] = OrderedDict()
+        self._known = LimitedDict[str, tuple[float, Principal]](_MOST_CACHED)
 
     async def find(self, token: str) -> Principal | None:
         if not token.startswith(ACCESS_PREFIX) or len(token) > _MOST_TOKEN:
             return None
-        key, now = digest(token), self._now()
+        key, now = digest_secret(token), self._now()
         known = self._known.get(key)
         if known is not None and now < known[0]:
             return known[1]
@@ -34,6 +35,4 @@ class EmbeddedTokens:
             return None
         principal = grant.principal()
         self._known[key] = now + FRESH, principal
-        while len(self._known) > _MOST_CACHED:
-            self._known.popitem(last=False)
         return principal

@@ -1,12 +1,18 @@
-"""Reads the idempotency key that a request carries outside its arguments."""
+"""Reads what a client says of a call beside its arguments: the idempotency key, the conversation, the user's words."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from assent.core.call import ConversationRef
+
 META_KEY = "dev.assent/idempotencyKey"
 HEADER = "idempotency-key"
+CONVERSATION = "dev.assent/conversation"
+USER_TEXT = "dev.assent/userText"
+MOST_NAME = 200
+MOST_USER_TEXT = 16_384
 
 
 def keys_of(header: str | None, meta: Mapping[str, Any] | None) -> tuple[str, ...]:
@@ -49,3 +55,13 @@ def unquote(value: str) -> str:
         else:
             characters.append(character)
     return "" if escaped else "".join(characters)
+
+
+def conversation_of(meta: Mapping[str, Any] | None) -> ConversationRef | None:
+    """The conversation and the user's words; None if `_meta` has neither. Values that are no text are ignored."""
+    if not meta or (CONVERSATION not in meta and USER_TEXT not in meta):
+        return None
+    name, text = meta.get(CONVERSATION), meta.get(USER_TEXT)
+    return ConversationRef(
+        name[:MOST_NAME] if isinstance(name, str) else "", text[-MOST_USER_TEXT:] if isinstance(text, str) else ""
+    )

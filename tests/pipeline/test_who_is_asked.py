@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assent.core.principal import Principal
-from assent.core.risk import ambiguous, asked_by
+from assent.pipeline.confirm import ambiguous, asked_by
 from support.calls import call_of
 from support.contract_examples import contract_with
 
