@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +26,7 @@ def tags(text: str) -> str:
         "\u0939\u093f\u0928\u094d\u200d\u0926\u0940",
         "\u05e9\u05dc\u05d5\u05dd\u200f (Assent)\u200e",
         "\u845b\U000e0100\u57ce\u5e02 \u1820\u180b",
+        "\u2139\ufe0f Read first. \u06dd\u0661 \u1820\u180e\u1820",
         "\U0001faea is newer than this Python",
         "",
     ],
@@ -45,6 +48,7 @@ def test_what_writing_needs_is_seen(text: str) -> None:
         ("\x1b[31mred\x1b[0m \x9b1mbold", "red bold"),
         ("\x1b]8;;https://evil.example\x07link\x1b]8;;\x1b\\", "link"),
         ("\x1b]0;never ends", "0;never ends"),
+        ("\x9dopens \x9dagain\x07 ends", "opens  ends"),
         ("bell\x07 null\x00 \x80", "bell null "),
         ("one\u2028two\x0cthree\x85four\u2029", "one\ntwo\nthree\nfour"),
         ("\U0001f642\U000e0158\U000e0155", "\U0001f642"),
@@ -71,3 +75,20 @@ ALPHABET = "a1 \n[m]\\\x1b\x07\u0645\u1820\u4e2d\U0001f642\U0001f3f4\u200b\u200c
 def test_nothing_is_hidden_in_what_is_left(text: str) -> None:
     left = without_hidden(text)
     assert list(hidden_in(left)) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\x90" * 300_000,
+        "\x9dx" * 300_000,
+        "\x1b]x" * 300_000,
+        "\x9b0" * 300_000,
+        "\u4e00" + "\u200b" * 300_000 + "\ufe0f" * 300_000,
+    ],
+    ids=["starts", "starts with text", "escapes", "parameters", "joiners"],
+)
+def test_a_long_text_takes_a_time_in_proportion_to_its_length(text: str) -> None:
+    begin = time.process_time()
+    without_hidden(text)
+    assert time.process_time() - begin < 6  # A tenth of that is usual; looking at each part again takes minutes.

@@ -95,3 +95,9 @@ def test_lists_leave_out_entries_whose_names_have_hidden_characters() -> None:
 def test_instructions_and_server_information_are_texts() -> None:
     answer = {"instructions": f"Do.{HIDDEN}", "serverInfo": {"name": f"notes{HIDDEN}", "version": "1"}}
     assert shown_answer(answer).definition == {"instructions": "Do.", "serverInfo": {"name": "notes", "version": "1"}}
+
+
+def test_a_long_name_is_not_repeated_for_each_of_many_places() -> None:
+    texts = {str(number): "\u200b" for number in range(2_000)}
+    found = shown_answer({"_meta": {"a" * 100_000: {"b": texts}}}).removed
+    assert len(found) == 2_000 and sum(map(len, found)) < 1_000_000

@@ -20,8 +20,11 @@ _EMOJI_STYLES = frozenset("\ufe0e\ufe0f")
 _JOINERS = frozenset("\u200c\u200d") | _EMOJI_STYLES
 _JOINED = frozenset({"So", "Sk", "Sm", "Po", "Pd", "Lo", "Mn", "Mc"})
 _KEYCAPS = frozenset("0123456789#*")
+_INFORMATION = "\u2139"  # The one emoji whose category is that of a letter.
+_NUMBER_SIGNS = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
+"""Format characters that are drawn around or above the digits and letters after them."""
 _SHAPES = frozenset(chr(code) for start, end in ((0xFE00, 0xFE0E), (0xE0100, 0xE01F0)) for code in range(start, end))
-_MONGOLIAN_SHAPES = frozenset("\u180b\u180c\u180d\u180f")
+_MONGOLIAN_SHAPES = frozenset("\u180b\u180c\u180d\u180e\u180f")
 _DIRECTION_MARKS = frozenset("\u061c\u200e\u200f")
 # England, Scotland and Wales: the only flags in tag characters that are recommended for use.
 _FLAG = re.compile(
@@ -29,9 +32,10 @@ _FLAG = re.compile(
     "(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|\U000e0077\U000e006c\U000e0073)\U000e007f"
 )
 # Terminal sequences, which a terminal obeys and does not show: those with parameters, those with a text, short ones.
+# A text ends before the next start of one, so that no part of it is looked at twice.
 _TERMINAL = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]"
 )
 _MOST_SHOWN, _MOST_TAGS = 80, 8
@@ -44,17 +48,17 @@ def hidden_in(text: str) -> Iterator[int]:
     kept = {at for flag in _FLAG.finditer(text) for at in range(*flag.span())}
     dropped = {at for sequence in _TERMINAL.finditer(text) for at in range(*sequence.span())}
     shown = {one for at, one in enumerate(text) if at not in dropped}
-    before, joiners, may_mark = "", "", any(map(_is_right_to_left, shown))
+    before, joiners, may_mark = "", set[str](), any(map(_is_right_to_left, shown))
     for at, character in enumerate(text):
         if at in dropped:
             yield at
         elif at in kept or _is_seen(character) or character in LINES:
-            before, joiners = character, ""
+            before, joiners = character, set()
         elif _belongs_to(character, before, joiners) or (may_mark and character in _DIRECTION_MARKS and not joiners):
-            joiners += character
+            joiners.add(character)
         else:
             yield at
-            joiners += character if character not in _JOINERS else ""
+            joiners |= {character} - _JOINERS
 
 
 def is_plain(text: str) -> bool:
@@ -82,7 +86,7 @@ def show_hidden(text: str) -> str:
     return f'{shown} (tags that spell "{visible(spelt[:_MOST_SHOWN])}")' if spelt else shown
 
 
-def _belongs_to(character: str, before: str, joiners: str) -> bool:
+def _belongs_to(character: str, before: str, joiners: set[str]) -> bool:
     """Whether a joiner or selector has its place after this character and the ones that follow it already."""
     if not before:
         return False
@@ -98,7 +102,7 @@ def _is_seen(character: str) -> bool:
     category = unicodedata.category(character)
     if category == "Cn":
         return not _draws_nothing(ord(character))
-    return not (character in BLANK or category in _HIDDEN)
+    return character in _NUMBER_SIGNS or not (character in BLANK or category in _HIDDEN)
 
 
 def _draws_nothing(code: int) -> bool:
@@ -109,7 +113,7 @@ def _draws_nothing(code: int) -> bool:
 def _can_be_joined(character: str) -> bool:
     if character.isascii():
         return character in _KEYCAPS
-    return unicodedata.category(character) in _JOINED
+    return character == _INFORMATION or unicodedata.category(character) in _JOINED
 
 
 def _is_right_to_left(character: str) -> bool:

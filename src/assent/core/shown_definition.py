@@ -25,6 +25,7 @@ _REPEATED = frozenset(
 _OPTIONAL = frozenset(("default", "example", "examples"))
 _NAMING = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"))
 _NAMES_OF_ENTRIES = frozenset(("name", "uri", "uriTemplate"))
+_MOST_PLACE, _MOST_NAME = 1_000, 200
 _LISTS = ("prompts", "resources", "resourceTemplates")
 
 
@@ -185,4 +186,9 @@ def _first_hidden(value: Any) -> str:
 
 
 def _below(at: str, key: Any) -> str:
-    return f"{at}/{visible(str(key).replace('~', '~0').replace('/', '~1'))}"
+    """The place of a member. It is cut where it is long: a long name above many members would be repeated for each."""
+    if len(at) > _MOST_PLACE:
+        return at
+    name = str(key)
+    shown = visible(name[:_MOST_NAME].replace("~", "~0").replace("/", "~1"))
+    return f"{at}/{shown}{'…' if len(name) > _MOST_NAME else ''}"
