@@ -138,6 +138,8 @@ class SingleUpstreamRelay:
             return send
 
         def rewrite(message: Any) -> Any:
+            if isinstance(message, list):
+                return [rewrite(one) for one in message]
             strip_response(message)
             seen = self.hidden_text.clean_message(upstream, message) if method in LISTED else message
             cleaned = absent.clean(seen)

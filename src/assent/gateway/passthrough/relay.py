@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.passthrough.descriptions import RewrittenResponse
 from assent.gateway.requests import read_head
 from assent.mcp import strict_json
 from assent.mcp.jsonrpc import error_body, malformed_body
@@ -150,7 +151,10 @@ async def _copy(response: UpstreamResponse, send: Send) -> None:
     try:
         async for piece in response.pieces():
             await send({"type": "http.response.body", "body": piece, "more_body": True})
+        return await send({"type": "http.response.body", "body": b""})
     except UpstreamError:
+        if isinstance(send, RewrittenResponse) and send.discard():
+            raise  # The client has got nothing yet and is told why.
         if length is not None or not is_event_stream(response):
             return  # An incomplete response tells the client that the connection broke.
     await send({"type": "http.response.body", "body": b""})
