@@ -66,6 +66,9 @@ def test_calls_run_again_only_if_a_person_confirms_it(config: Path, step: str) -
         (["upstream", "male"], "There is no upstream male. Nothing was stopped. There are: mail."),
         (["tool", "send", "--tenant", "acme"], "--tenant is for callers alone"),
         (["planet", "earth"], "'planet' is not one of"),
+        (["caller", "  "], "`caller` needs the name"),
+        (["caller", "\udcff"], "it is not UTF-8 text"),
+        (["caller", "bob", "--tenant", "\udcff"], "it is not UTF-8 text"),
     ],
 )
 def test_what_cannot_be_meant_stops_nothing_and_says_so(config: Path, words: list[str], problem: str) -> None:
@@ -75,7 +78,15 @@ def test_what_cannot_be_meant_stops_nothing_and_says_so(config: Path, words: lis
     assert listed(config) == []
 
 
-@pytest.mark.parametrize("words", [[], ["--reason", "  "], ["--reason", "x" * 501]])
+def test_a_second_stop_does_not_let_calls_through_and_spaces_name_nobody_else(config: Path) -> None:
+    run(config, "set", "caller", "bob", "--reason", "he sends twice")
+    said = run(config, "set", "caller", " bob ", "--effects", "--reason", "he sends mail")
+    assert "Stopped: caller bob. Every" in said.stdout
+    (stop,) = listed(config)
+    assert (stop["target"], stop["level"], stop["reason"]) == ("bob", "all", "he sends mail")
+
+
+@pytest.mark.parametrize("words", [[], ["--reason", "\udcff"], ["--reason", "  "], ["--reason", "x" * 501]])
 def test_a_stop_needs_a_reason(config: Path, words: list[str]) -> None:
     assert run(config, "set", "everything", *words).exit_code == 2
     assert listed(config) == []

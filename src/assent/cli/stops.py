@@ -31,10 +31,19 @@ def stops() -> None:
     """
 
 
+def _text(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """A name without spaces around it, which would match nobody. Bytes that are not UTF-8 cannot be kept."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise click.BadParameter("it is not UTF-8 text. Nothing was changed.") from None
+    return value.strip()
+
+
 def _reason(ctx: click.Context, param: click.Parameter, value: str) -> str:
     from assent.core.stop_switch import MOST_REASON
 
-    reason = value.strip()
+    reason = _text(ctx, param, value)
     if not 1 <= len(reason) <= MOST_REASON:
         raise click.BadParameter(f"say why, in 1 to {MOST_REASON} characters; callers and the log receive it.")
     return reason
@@ -47,9 +56,9 @@ reason_option = click.option(
 
 @stops.command("set")
 @click.argument("scope", type=click.Choice(["everything", "upstream", "tool", "caller"]))
-@click.argument("target", default="")
-@click.option("--effects", is_flag=True, help="Let calls through that only read.")
-@click.option("--tenant", default="", help="Stop a caller of this tenant alone.")
+@click.argument("target", default="", callback=_text)
+@click.option("--effects", is_flag=True, help="Let calls through that only read, unless all are stopped already.")
+@click.option("--tenant", default="", callback=_text, help="Stop a caller of this tenant alone.")
 @reason_option
 @config_option
 def set_(scope: str, target: str, effects: bool, tenant: str, reason: str, config: Path | None) -> None:
@@ -88,7 +97,7 @@ def list_(form: str, config: Path | None) -> None:
 
 
 @stops.command()
-@click.argument("stop_id", metavar="ID")
+@click.argument("stop_id", metavar="ID", callback=_text)
 @reason_option
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @config_option
@@ -105,7 +114,7 @@ def ease(stop_id: str, reason: str, yes: bool, config: Path | None) -> None:
 
 
 @stops.command()
-@click.argument("stop_id", metavar="ID")
+@click.argument("stop_id", metavar="ID", callback=_text)
 @reason_option
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @config_option

@@ -51,12 +51,17 @@ class StopSwitches:
     async def stop(
         self, by: Principal, scope: StopScope, target: str, tenant: str, level: StopLevel, reason: str, now: float
     ) -> Stop:
-        """Switch on, or replace what holds for the same target. It holds in this process when this returns."""
-        stop = Stop(scope, target, tenant if scope == "principal" else "", level, reason, by.id, now, now)
-        before = await self._store.document(KIND, stop.id, now)
-        if before is not None:
-            stop = replace(stop, at=stop_of(before).at)
-        await self._store.put_document(stop.document(), now, entry=_entry("stop.set", stop, by, reason, now))
+        """Switch on, or replace what holds for the same target. It holds in this process when this returns.
+
+        A stop of all calls stays one: only `ease` lets calls through again.
+        """
+        asked = Stop(scope, target, tenant if scope == "principal" else "", level, reason, by.id, now, now)
+        kept = None
+        while kept is None:  # Somebody else changed the same switch in between.
+            before = await self._store.document(KIND, asked.id, now)
+            stop = asked if before is None else _stricter(asked, stop_of(before))
+            expected, entry = before.version if before else 0, _entry("stop.set", stop, by, reason, now)
+            kept = await self._store.put_document(stop.document(), now, expected=expected, entry=entry)
         await self._load()
         return stop
 
@@ -80,6 +85,10 @@ class StopSwitches:
         gone = await self._store.delete_document(KIND, stop_id, now, expected=document.version, entry=entry)
         await self._load()
         return None if gone is None else stop_of(gone)
+
+
+def _stricter(asked: Stop, before: Stop) -> Stop:
+    return replace(asked, at=before.at, level="all" if before.level == "all" else asked.level)
 
 
 def _entry(event: str, stop: Stop, by: Principal, reason: str, now: float) -> Entry:

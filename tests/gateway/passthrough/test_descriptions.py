@@ -35,7 +35,7 @@ async def relaying(folder: Path, raw: bytes) -> AsyncIterator[httpx2.AsyncClient
             }
             if message.get("method") == "prompts/list":
                 return await conversation.write(raw)
-            result = results.get(message.get("method"), {})
+            result = results.get(str(message.get("method")), {})
             await conversation.answer(
                 json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": result}).encode()
             )
