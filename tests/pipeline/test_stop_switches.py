@@ -165,3 +165,17 @@ async def test_an_earlier_look_that_ends_later_does_not_undo_a_switch() -> None:
     go.set()
     await early
     assert (await switches.current()).stop_for_messages(CI, "") is not None
+
+
+async def test_two_operators_at_once_leave_the_stricter_stop(tmp_path: Path) -> None:
+    store = await open_store(f"sqlite:///{tmp_path}/assent.db")
+    try:
+        for number in range(10):
+            here, there = StopSwitches(store), StopSwitches(store)
+            await asyncio.gather(
+                stop(here, "tool", f"tool {number}", level="all"),
+                stop(there, "tool", f"tool {number}", level="effects"),
+            )
+        assert {one.level for one in await StopSwitches(store).all()} == {"all"}
+    finally:
+        await store.close()
