@@ -44,6 +44,10 @@ async def test_ordinary_events_stay_events() -> None:
     assert said == b'id: 1\r\ndata: \r\n\r\nevent: message\r\ndata: {"a":1}\r\n\r\n'
 
 
+async def test_an_event_whose_data_is_empty_lines_stays_as_it_is() -> None:
+    assert await cleaned(b"id: 1\ndata:\ndata: \n\n") == b"id: 1\ndata:\ndata: \n\n"
+
+
 async def test_an_endless_answer_is_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(descriptions, "LARGEST", 1000)
     with pytest.raises(Oversized, match="more than 16 MB"):

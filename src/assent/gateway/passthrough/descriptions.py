@@ -113,7 +113,7 @@ class RewrittenResponse:
         data = b"\n".join(line[5:].strip() for line in lines if is_message and line.startswith(b"data:"))
         others = [line for line in lines if not (is_message and line.startswith(b"data:"))]
         kept = [line for line in others if _ONE_LINE.fullmatch(line)]
-        rewritten = self._document(data) if data else data
+        rewritten = self._document(data) if data.strip() else data
         if rewritten is data and kept == others:
             return event
         return b"\r\n".join([*kept, *(b"data: " + line for line in rewritten.splitlines())])
