@@ -56,6 +56,7 @@ def test_what_writing_needs_is_seen(text: str) -> None:
         ("word\u200d\ufe0f\u200dword", "wordword"),
         ("\U0001f642\u200d\u200c\u200d\u200c", "\U0001f642\u200d\u200c"),
         ("\u3164\u115f\u2800", ""),
+        ("a\ufdd0\uffff\U0001fffe\U000dffff", "a"),
     ],
 )
 def test_what_nobody_sees_is_removed(text: str, left: str) -> None:

@@ -107,7 +107,8 @@ def _is_seen(character: str) -> bool:
 
 def _draws_nothing(code: int) -> bool:
     """Whether an unassigned character is shown as nothing. Others are new letters and emoji, or are shown as a box."""
-    return code == 0x2065 or 0xFFF0 <= code <= 0xFFFF or 0xFDD0 <= code <= 0xFDEF or code >= 0xE0000
+    is_noncharacter = 0xFDD0 <= code <= 0xFDEF or code & 0xFFFE == 0xFFFE
+    return is_noncharacter or code == 0x2065 or 0xFFF0 <= code <= 0xFFFF or code >= 0xE0000
 
 
 def _can_be_joined(character: str) -> bool:
