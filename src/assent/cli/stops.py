@@ -62,7 +62,7 @@ reason_option = click.option(
 @reason_option
 @config_option
 def set_(scope: str, target: str, effects: bool, tenant: str, reason: str, config: Path | None) -> None:
-    """Stop calls of SCOPE: everything, or the upstream, tool or caller named TARGET.
+    """Stop everything, or an upstream, tool or caller.
 
     A tool has the name that clients see. A caller has the name of its key, or the subject of its token.
 
@@ -102,7 +102,7 @@ def list_(form: str, config: Path | None) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @config_option
 def ease(stop_id: str, reason: str, yes: bool, config: Path | None) -> None:
-    """Let calls through again that only read: the first step of a release.
+    """Let reads through again: the first step of a release.
 
     Example: assent stops ease 9f86d081884c7d659a2feaa0 --reason 'the cause is found'
     """
