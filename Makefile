@@ -69,7 +69,7 @@ docs: install
 	$(BIN)/python docs/site/build.py
 
 docs-reference: install
-	$(BIN)/python -m assent.reference docs/reference
+	$(BIN)/python -m docs.site.reference docs/reference
 	$(BIN)/python docs/site/pictures.py
 
 package: install

@@ -23,10 +23,6 @@ from pathlib import Path
 from typing import Any
 
 from assent.config.load import parse_settings
-from assent.console.app import Console
-from assent.console.cookies import SESSION_COOKIE
-from assent.console.pages import PAGES
-from assent.console.start import make_console
 from assent.contract.model import Contract
 from assent.contract.yaml_document import write_yaml
 from assent.core.approval import Approval
@@ -36,6 +32,11 @@ from assent.core.claims import ClaimRecord, State, claim_id
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
 from assent.gateway.app import GatewayApp, open_gateway
+from assent.gateway.generation import assemble
+from assent.people.console.app import Console
+from assent.people.console.cookies import SESSION_COOKIE
+from assent.people.console.pages import PAGES
+from assent.people.console.start import make_console
 from assent.ports import Store
 
 LIMIT = 100.0
@@ -80,7 +81,10 @@ class Team:
     def _add_tools(self, tools: int) -> None:
         made = [_tool(number) for number in range(tools)]
         self.tool = made[3].name
-        self.gateway_app.tool_loader.catalogue = catalogue_of(made)
+        current = self.gateway_app.current
+        self.gateway_app.current = assemble(
+            self.gateway_app.runtime, current.rulebook, current.served, catalogue_of(made)
+        )
 
     async def _add_claims(self) -> None:
         now = time.time()

@@ -15,7 +15,6 @@ from typing import Any
 from assent.contract.schema_cost import is_large
 from assent.core.call import Request
 from assent.core.principal import Principal
-from assent.guards import build_guard
 from assent.pipeline.authorize import authorize
 from assent.pipeline.confirm import ambiguous, asked_by
 from assent.pipeline.discover import discover
@@ -24,6 +23,7 @@ from assent.pipeline.guard import guard
 from assent.pipeline.step_up import step_up
 from assent.pipeline.trace import CallTrace
 from assent.pipeline.validate import validate
+from assent.rules.guards import build_guard
 from assent.testing import World
 
 BAR = 60.0
@@ -81,9 +81,9 @@ async def decide(world: World, tool: str) -> None:
     request = Request(tool, ARGUMENTS, AGENT)
     journal = CallTrace()
     found = discover(request, AGENT, world.ports, journal)
-    authorize(request, AGENT, found, journal)
+    authorize(request, AGENT, found, world.ports.rules, journal)
     call = validate(request, AGENT, found, journal, large=is_large(request.arguments))
-    await guard(call, world.ports, journal)
+    guard(call, world.ports, journal)
     asked_by(call, ambiguous(found.contract, call.arguments))
     step_up(call, world.ports, journal)
 

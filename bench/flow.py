@@ -12,8 +12,8 @@ import time
 from typing import Any
 
 from assent.core.call import Call, ConversationRef, Request
-from assent.flow.control import FlowControl
 from assent.pipeline.govern import govern
+from assent.rules.flow.control import FlowControl
 from assent.testing.world import AGENT, World
 
 DECISIONS, CALLS, ROUNDS = 5_000, 1_000, 5

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from assent.guards import build_guard, rule_class, rule_names
-from assent.guards.context import Context
-from assent.guards.evaluate import objection_to
-from assent.guards.masking import mask_result
-from assent.guards.sql import parse
+from assent.rules.guards import build_guard, rule_class, rule_names
+from assent.rules.guards.context import Context
+from assent.rules.guards.evaluate import objection_to
+from assent.rules.guards.masking import mask_result
+from assent.rules.guards.sql import parse
 
 ROUNDS, CALLS = 5, 2_000
 MAIL = {

@@ -27,10 +27,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assent.infer import classify, lexicon
-from assent.infer.classifier import classify_with
-from assent.infer.features.tool import gather
-from assent.infer.model import SILENT
+from assent.contract.infer import classify, lexicon
+from assent.contract.infer.classifier import classify_with
+from assent.contract.infer.features.tool import gather
+from assent.contract.infer.model import SILENT
 
 BARS = {
     "read-only accuracy": 0.95,

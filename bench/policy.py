@@ -13,8 +13,8 @@ import time
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.policy.engine import PolicyEngine
-from assent.policy.source import parse_policies
+from assent.rules.policy.engine import PolicyEngine
+from assent.rules.policy.source import parse_policies
 from assent.testing import World
 
 BAR, FLAT = 100.0, 1.5

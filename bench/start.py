@@ -17,8 +17,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from docs.site.reference.commands import all_commands
+
 from assent.cli import cli
-from assent.reference.commands import all_commands
 from bench.load import cpu_seconds
 
 ASSENT = str(Path(sys.executable).with_name("assent"))

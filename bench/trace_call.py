@@ -25,9 +25,9 @@ import yaml
 
 import assent
 from assent.config.load import parse_settings
-from assent.console.start import console_in_front
 from assent.gateway.app import open_gateway
 from assent.gateway.status_pages import StatusPages
+from assent.people.console.start import console_in_front
 from assent.web.asgi import Receive, Scope, Send
 from assent.web.server import bind, make_server
 from bench.gateway import KEY, post

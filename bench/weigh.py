@@ -1,6 +1,6 @@
-"""Learn the weights of words that `assent.infer` falls back on, and say what they are worth on families not seen.
+"""Learn the weights of the words that `assent.contract.infer` falls back on, and measure them on unseen families.
 
-    python -m bench.weigh --labelled gold.jsonl --listed tools.jsonl.gz [--write src/assent/infer/weights.json]
+    python -m bench.weigh --labelled gold.jsonl --listed tools.jsonl.gz [--write src/assent/contract/infer/weights.json]
 
 `--labelled` (any number) are definitions that people have read: `family`, `tool`, `read_only`, `destructive` and their
 `confidence`. `--chosen` are such too, but picked because they are hard: they teach and are not scored. `--listed` are
@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assent.infer.classifier import classify_with
-from assent.infer.features.tool import gather
-from assent.infer.model import SILENT, join_words, list_traits, parse_weights
+from assent.contract.infer.classifier import classify_with
+from assent.contract.infer.features.tool import gather
+from assent.contract.infer.model import SILENT, join_words, list_traits, parse_weights
 from bench.infer import read_lines, tell
 
 # How much a word counts by the place where it stands: what a tool is called and begins with says most.

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from assent.config.trust import trust
 from support.hypothesis_profile import steady
 from support.soak import Told
 
@@ -46,6 +47,15 @@ LONGEST = (
     "examples/test_estimate_then_place.py",
 )
 """Begun first, so that no worker is left alone with one of them at the end."""
+
+
+@pytest.fixture
+def trusted_folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, whose `assent.yaml` commands use without asking."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+    monkeypatch.chdir(tmp_path)
+    trust(tmp_path)
+    return tmp_path
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "images" / "packages.svg"
 ROWS = {
-    "reference": "Commands",
+    "cli": "Commands",
     "verify": "Checks",
     "fastmcp": "Edges",
     "hosts": "Advice",

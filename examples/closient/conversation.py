@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
-
-from examples.closient.server import build
+from pathlib import Path
 
 from assent.client import Answer, GovernedClient, Question
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from examples.closient.server import build
 
 GTIN = "4006381333931"
 

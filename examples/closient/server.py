@@ -5,6 +5,7 @@ Run it with `python -m examples.closient.server` (stdio) or `python -m examples.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,8 @@ from assent import Assent, Principal, ToolFailed
 
 HERE = Path(__file__).parent
 PRODUCTS = {"04006381333931": "Stabilo Boss", "00012345678905": "Sample soup"}
-VISITOR = Principal("visitor", "agent")
-SHOPPER = Principal("shopper", "agent", scopes=frozenset({"catalog:read"}))
+VISITOR = Principal("visitor", "agent", asks="person")
+SHOPPER = Principal("shopper", "agent", scopes=frozenset({"catalog:read"}), asks="person")
 KEYS = {"demo-key": SHOPPER}
 
 
@@ -80,8 +81,9 @@ def add_tools(server: MCPServer) -> None:
 
 
 if __name__ == "__main__":
-    catalogue, _ = build("sqlite:///closient.db")
+    catalogue, _ = build(os.environ.get("CLOSIENT_STORE", "memory://"))
     if sys.argv[1:] == ["http"]:
+        print("The catalogue serves at http://127.0.0.1:8000/mcp. Ctrl-C ends it.", file=sys.stderr)
         catalogue.run("streamable-http", stateless_http=True, json_response=True)
     else:
         catalogue.run()

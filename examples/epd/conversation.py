@@ -6,11 +6,14 @@ Run it with `python -m examples.epd.conversation`. It needs no network and ends 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
-
-from examples.epd.server import Platform, build
+from pathlib import Path
 
 from assent.client import Answer, GovernedClient, Question
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from examples.epd.server import Platform, build
 
 CALLS = [
     ("list_past_due_subscriptions", ""),

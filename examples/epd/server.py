@@ -17,7 +17,7 @@ from mcp_types import CallToolResult, ToolAnnotations
 from assent import Assent, Principal
 
 HERE = Path(__file__).parent
-AGENT = Principal("billing-agent", "agent", scopes=frozenset({"*"}))
+AGENT = Principal("billing-agent", "agent", scopes=frozenset({"*"}), asks="person")
 
 READS = [
     *("ping", "get_account", "get_revenue_summary", "get_customer_financial_summary", "get_customer", "list_orders"),
@@ -100,8 +100,12 @@ def _plain_tool(platform: Platform, name: str) -> Any:
 
 if __name__ == "__main__":
     payments, _ = build()
+    port = 8000
     if sys.argv[1:2] == ["plain"]:  # an endpoint for the gateway, which governs it
-        payments = MCPServer("epd", log_level="ERROR")
+        payments, port = MCPServer("epd", log_level="ERROR"), int(sys.argv[2])
         add_tools(payments, Platform())
-        payments.run("streamable-http", port=int(sys.argv[2]))
-    payments.run("streamable-http" if sys.argv[1:] == ["http"] else "stdio")
+    if sys.argv[1:2] in (["plain"], ["http"]):
+        print(f"The platform serves at http://127.0.0.1:{port}/mcp. Ctrl-C ends it.", file=sys.stderr)
+        payments.run("streamable-http", port=port)
+    else:
+        payments.run()

@@ -6,12 +6,15 @@ Run it with `python -m examples.geopera.conversation`. It needs no network and e
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from examples.geopera.server import Account, build
-
 from assent.client import Answer, GovernedClient, Question
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from examples.geopera.server import Account, build
 
 Say = Callable[[str], None]
 

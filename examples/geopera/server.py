@@ -16,7 +16,7 @@ from assent import Assent, Principal, ToolFailed
 
 HERE = Path(__file__).parent
 PRICE = 240
-AGENT = Principal("scene-agent", "agent", scopes=frozenset({"*"}))
+AGENT = Principal("scene-agent", "agent", scopes=frozenset({"*"}), asks="person")
 
 
 @dataclass
@@ -149,4 +149,8 @@ def _others(server: MCPServer, account: Account) -> None:
 
 if __name__ == "__main__":
     marketplace, _ = build()
-    marketplace.run("streamable-http" if sys.argv[1:] == ["http"] else "stdio")
+    if sys.argv[1:] == ["http"]:
+        print("The marketplace serves at http://127.0.0.1:8000/mcp. Ctrl-C ends it.", file=sys.stderr)
+        marketplace.run("streamable-http")
+    else:
+        marketplace.run()

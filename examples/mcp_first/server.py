@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from mcp_first.office import register
 HERE = Path(__file__).parent
 SCOPES = ["emails:*", "contacts:read", "files:*", "projects:*", "tasks:*", "notes:*", "calendar:*", "customers:*"]
 SCOPES += ["users:*", "payments:execute", "contracts:send", "vault:read", "operations:admin"]
-CALLER = Principal("office-agent", "agent", scopes=frozenset(SCOPES))
+CALLER = Principal("office-agent", "agent", scopes=frozenset(SCOPES), asks="person")
 SEGMENTS = {"seg_active_customers": 4821}
 GUARDS = [{"match": {"tool": "emails.*"}, "rule": "secrets", "because": "Mail must not carry credentials."}]
 LIMITS = [{"match": {"tool": "emails.send_external"}, "calls": 30, "per": "1m"}]
@@ -99,7 +100,7 @@ def build(
 
 
 if __name__ == "__main__":
-    office, _ = build(
-        os.environ.get("MAIL_STORE", "sqlite:///mail.db"), Path(os.environ.get("MAIL_OUTBOX", "outbox.log"))
-    )
-    office.run()
+    with tempfile.TemporaryDirectory(prefix="office-") as folder:
+        outbox = Path(os.environ.get("MAIL_OUTBOX", f"{folder}/outbox.log"))
+        office, _ = build(os.environ.get("MAIL_STORE", f"sqlite:///{folder}/mail.db"), outbox)
+        office.run()

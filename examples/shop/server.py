@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -33,9 +34,13 @@ def build(
 
 
 if __name__ == "__main__":
-    shop, _ = build(
-        os.environ.get("SHOP_STORE", "sqlite:///shop.db"),
-        Path(os.environ.get("SHOP_LOG", "shop.log")),
-        now=(lambda: float(os.environ["SHOP_NOW"])) if "SHOP_NOW" in os.environ else time.time,
-    )
-    shop.run("streamable-http" if sys.argv[1:] == ["http"] else "stdio")
+    over_http = sys.argv[1:] == ["http"]
+    with tempfile.TemporaryDirectory(prefix="shop-") as folder:
+        shop, _ = build(
+            os.environ.get("SHOP_STORE", f"sqlite:///{folder}/shop.db"),
+            Path(os.environ.get("SHOP_LOG", f"{folder}/shop.log")),
+            now=(lambda: float(os.environ["SHOP_NOW"])) if "SHOP_NOW" in os.environ else time.time,
+        )
+        if over_http:
+            print("The shop serves at http://127.0.0.1:8000/mcp. Ctrl-C ends it.", file=sys.stderr)
+        shop.run("streamable-http" if over_http else "stdio")

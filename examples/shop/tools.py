@@ -10,7 +10,8 @@ from pydantic import BaseModel
 
 from assent import Principal, ToolFailed, contract
 
-CALLER = Principal("shop-agent", "agent", scopes=frozenset({"orders:*", "catalog:read", "customers:write"}))
+SCOPES = frozenset({"orders:*", "catalog:read", "customers:write"})
+CALLER = Principal("shop-agent", "agent", scopes=SCOPES, asks="person")
 
 
 class Order(BaseModel):

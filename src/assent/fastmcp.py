@@ -17,7 +17,7 @@ from assent.core.principal import Principal as Principal
 from assent.errors import ContractError, Fault
 from assent.library.fastmcp import FastMCPIntegration, caches
 from assent.library.governance import Governance
-from assent.library.registry import Registered
+from assent.library.registry import AuthorTool
 from assent.ports import ToolFailed as ToolFailed
 
 
@@ -50,13 +50,13 @@ class Assent(Governance[FastMCPIntegration]):
             )
         self._edge.apply(server)
 
-    def _faults(self, contract: Contract, function: Registered) -> list[Fault]:
+    def _faults(self, contract: Contract, function: AuthorTool) -> list[Fault]:
         found, name = super()._faults(contract, function), function.name
-        if getattr(function, "version", None) is not None:
+        if getattr(function.registered, "version", None) is not None:
             found.append(
                 Fault("it has a version, and one contract is for one tool", "Register it without `version`", name)
             )
-        tasks = getattr(function, "task_config", None)
+        tasks = getattr(function.registered, "task_config", None)
         if tasks is not None and tasks.supports_tasks():
             found.append(
                 Fault("as a background task its calls would not be governed", "Register it without `task`", name)

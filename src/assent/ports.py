@@ -23,6 +23,7 @@ from assent.core.default_step_up import DefaultStepUp
 from assent.core.document import Document
 from assent.core.guard_finding import GuardFinding
 from assent.core.keys import KeyRecord
+from assent.core.open_questions import OpenQuestions
 from assent.core.outcome import Outcome
 from assent.core.policy_verdict import PolicyVerdict
 from assent.core.principal import Principal
@@ -30,8 +31,8 @@ from assent.core.quotas import NOTHING, Quotas, RateLimit, SpendBudget
 from assent.core.stop_switch import NO_STOPS, StopSet
 from assent.core.tool import Tool
 from assent.errors import AssentError
-from assent.guards.lookups import Resolve, resolve_host
-from assent.guards.rule import GuardRule
+from assent.rules.guards.lookups import Resolve, resolve_host
+from assent.rules.guards.rule import GuardRule
 
 T = TypeVar("T")
 
@@ -55,16 +56,24 @@ class NotRun(AssentError):
         self.error = error
 
 
+class Confined(AssentError):
+    """The tool failed because its box stopped it; `setting` would allow what it tried."""
+
+    def __init__(self, detail: str, setting: str) -> None:
+        super().__init__(detail)
+        self.detail, self.setting = detail, setting
+
+
 class OutcomeUnknown(AssentError):
     """The call was sent and its end is unknown: a crash, a time-out or a broken connection.
 
     `error` is the protocol error that ended a read. It is passed on unchanged, because a read leaves no effect in
-    doubt.
+    doubt. `said` is the text of an error that does not say whether the call took effect.
     """
 
-    def __init__(self, detail: str = "", error: Exception | None = None) -> None:
+    def __init__(self, detail: str = "", error: Exception | None = None, said: str = "") -> None:
         super().__init__(detail)
-        self.error = error
+        self.error, self.said = error, said
 
 
 class ToolFailed(AssentError):
@@ -121,21 +130,11 @@ class Pruned:
 
     claims: int = 0
     approvals: int = 0
-    rehearsals: int = 0
     counts: int = 0
     documents: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.claims or self.approvals or self.rehearsals or self.counts or self.documents)
-
-
-@dataclass(frozen=True, slots=True)
-class Rehearsal:
-    """A dry run that took place, with its preview."""
-
-    digest: str
-    preview: bytes
-    at: float
+        return bool(self.claims or self.approvals or self.counts or self.documents)
 
 
 Cursor = tuple[float, str]
@@ -174,9 +173,9 @@ class Store(Protocol):
         """The claim with that id. An attacker who alters the row gains: a wrong answer to a retry."""
         ...
 
-    async def claim(
+    def claim(
         self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, quotas: Quotas = NOTHING
-    ) -> ClaimRecord:
+    ) -> Awaitable[ClaimRecord]:
         """Insert a started claim, consume the approval, reserve the quotas and append the intent: all or nothing.
 
         Replaces a stale claim of the same id (`ClaimRecord.is_stale`) and increments its epoch. Raises ClaimExists
@@ -238,13 +237,20 @@ class Store(Protocol):
         ...
 
     async def ask(
-        self, draft: Approval, now: float, most_pending: int, entry: Entry, cooldown: float = 0.0
+        self,
+        draft: Approval,
+        now: float,
+        most_pending: int,
+        entry: Entry,
+        cooldown: float = 0.0,
+        claim: str | None = None,
     ) -> Approval:
         """Return the approval that already answers for the draft's binding at `now`, or store and return the draft.
 
         Raises TooManyPending if the requester has that many pending ones, CoolingDown if an approval of the same
-        tool and requester was declined less than `cooldown` seconds ago, StoreError if the draft's id exists. An
-        attacker who alters a row gains: an effect that no person approved.
+        tool and requester was declined less than `cooldown` seconds ago, ClaimExists if the claim of that id exists
+        (another call with the same key has used up the approval), StoreError if the draft's id exists. An attacker
+        who alters a row gains: an effect that no person approved.
         """
         ...
 
@@ -302,16 +308,6 @@ class Store(Protocol):
         """The newest approval of this requester for this tool, asked before a time, that a call has used."""
         ...
 
-    async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
-        """Keep a rehearsal; it replaces an earlier one of the same digest. An attacker who forges the row gains: a
-        skipped dry run.
-        """
-        ...
-
-    async def rehearsed(self, digest: str) -> Rehearsal | None:
-        """The last rehearsal of that digest, however old."""
-        ...
-
     async def add_key(self, record: KeyRecord, entry: Entry) -> None:
         """Keep a new key and append the entry. Raises StoreError if a key with that digest exists.
 
@@ -363,8 +359,7 @@ class Store(Protocol):
         long.
 
         Removes the results of claims whose retention has ended at `now` (the claim itself stays and still prevents
-        a second run), approvals that have been unusable since `before`, rehearsals made before then, counts that
-        ran out, and expired documents.
+        a second run), approvals that have been unusable since `before`, counts that ran out, and expired documents.
         """
         ...
 
@@ -465,7 +460,7 @@ class Policies(Protocol):
 class Work(Protocol):
     """The effects that are running."""
 
-    async def shield(self, effect: Coroutine[Any, Any, T], presence: Presence | None = None) -> T:
+    def shield(self, effect: Coroutine[Any, Any, T], presence: Presence | None = None) -> Awaitable[T]:
         """Run an effect to its end even if the caller disconnects; release its `presence` once the caller is not
         needed.
         """
@@ -520,10 +515,6 @@ def _announce_nothing(_approval: Approval) -> None:
     pass
 
 
-async def _no_stops() -> StopSet:
-    return NO_STOPS
-
-
 def _ignore_outcome(_tool: str | None, _outcome: Outcome | None, _would: Sequence[str]) -> None:
     pass
 
@@ -535,6 +526,10 @@ class ConnectionNeeded(NamedTuple):
     where: str
     """A page or a command."""
     scope: str = ""
+
+
+async def _no_connection_needed(_call: Call, _scope: str | None) -> ConnectionNeeded | None:
+    return None
 
 
 class Flow(Protocol):
@@ -555,8 +550,51 @@ class Flow(Protocol):
         """The conversations of a tenant, the newest first: what entered and what was decided, without values."""
 
 
+class Rules(NamedTuple):
+    """What one configuration decides about calls. It never changes: another configuration has other rules."""
+
+    mode: Literal["enforce", "observe"] = "enforce"
+    guards: tuple[GuardRule, ...] = ()
+    policies: Policies | None = None
+    policy_digest: str = ""
+    """Identifies everything that an approver relies on besides the contract."""
+    flow: Flow | None = None
+    """None if flow control is off."""
+    limits: tuple[RateLimit, ...] = ()
+    budgets: tuple[SpendBudget, ...] = ()
+    most_pending: int = 20
+    cooldown: float = 60.0
+    critical_confirmer: Literal["approver", "user"] = "user"
+    """Who confirms an agent's critical call whose contract does not say it."""
+    test_confirmation: Literal["user", "none"] = "user"
+    """Who confirms a call of a test caller, where its contract needs a confirmation."""
+    retention: float = 30 * 86400.0
+    approver_step_up: Mapping[str, StepUp] = MappingProxyType({})
+    """What a yes needs of the approver's authentication, by the risk of the call."""
+    default_step_up: DefaultStepUp = DefaultStepUp()
+    """What critical calls ask of callers and approvers where neither the contract nor the configuration says more."""
+    connections: frozenset[str] = frozenset()
+    """The upstreams that people connect with an account of theirs."""
+
+    def guards_of(self, tool: Tool) -> dict[str, list[GuardRule]]:
+        """The guards that can apply to calls of a tool, `arguments` and `results` apart; found once per tool."""
+        known: tuple[Any, dict[str, list[GuardRule]]] | None = tool.derived.get("guards")
+        if known is None or known[0] is not self.guards:
+            known = self.guards, {"arguments": [], "results": []}
+            for rule in self.guards:
+                if rule.match.holds_for(tool):
+                    known[1][rule.on].append(rule)
+            tool.derived["guards"] = known
+        return known[1]
+
+    def counts(self, tool: Tool) -> bool:
+        """Whether a limit or a budget can count calls of a tool."""
+        lines: tuple[RateLimit | SpendBudget, ...] = (*self.limits, *self.budgets)
+        return any(line.match.holds_for(tool) for line in lines)
+
+
 class Ports(NamedTuple):
-    """Everything the pipeline needs at one edge, with a few configured numbers."""
+    """Everything the pipeline needs at one edge."""
 
     catalogue: Callable[[], Catalogue]
     store: Store
@@ -569,9 +607,7 @@ class Ports(NamedTuple):
     """Hashes the claim id that the log shows. The log's facts are public, and a reader who guesses arguments could
     guess the id itself.
     """
-    guards: tuple[GuardRule, ...] = ()
-    mode: Literal["enforce", "observe"] = "enforce"
-    policy_digest: str = ""
+    rules: Rules = Rules()
     page: Callable[[str], str | None] = _no_page
     """The address of a page of the console (`approvals/ID`), or None if there is no console."""
     command: Callable[[str], str | None] = assent_command
@@ -580,17 +616,10 @@ class Ports(NamedTuple):
     """
     leads_to: Callable[[Call], Awaitable[Sequence[tuple[str, str]]]] = _no_resolved_paths
     """The arguments of a call that are paths on this machine and resolve to another path, each with its real path."""
-    most_pending: int = 20
-    cooldown: float = 60.0
-    limits: tuple[RateLimit, ...] = ()
-    budgets: tuple[SpendBudget, ...] = ()
+    questions: OpenQuestions = OpenQuestions()
+    """The questions that are open at clients; `make_ports` gives each edge its own."""
     lease: float = 15.0
     attach: float = 10.0
-    retention: float = 30 * 86400.0
-    approver_step_up: Mapping[str, StepUp] = MappingProxyType({})
-    """What a yes needs of the approver's authentication, by the risk of the call."""
-    default_step_up: DefaultStepUp = DefaultStepUp()
-    """What critical calls ask of callers and approvers where neither the contract nor the configuration says more."""
     seen: Callable[[str | None, Outcome | None, Sequence[str]], None] = _ignore_outcome
     """Called with every request that ended: the tool if every caller may know it, the outcome (None after an internal
     error), and what observe mode let pass.
@@ -599,18 +628,20 @@ class Ports(NamedTuple):
     """None where the log is not signed: it lives in memory, or another process signs it."""
     waiting: Callable[[Approval], None] = _announce_nothing
     """Called with every approval that a call waits for and that its own client does not ask about."""
-    stops: Callable[[], Awaitable[StopSet]] = _no_stops
-    """The stop switches that are on."""
-    policies: Policies | None = None
-    flow: Flow | None = None
-    """None if flow control is off."""
+    stops: Callable[[], StopSet | Awaitable[StopSet]] = lambda: NO_STOPS
+    """The stop switches that are on, at once if they are known."""
     resolve: Resolve = resolve_host
     """Looks up the addresses of a host for guards."""
-    connect: Callable[[Call, str | None], Awaitable[ConnectionNeeded | None]] | None = None
-    """What a person must connect before this call can run, or None. The scope is what the upstream asked for. Not set
-    where no upstream is connected by people.
+    connect: Callable[[Call, str | None], Awaitable[ConnectionNeeded | None]] = _no_connection_needed
+    """What a person must connect before this call can run, or None. The scope is what the upstream asked for. Asked
+    for `Rules.connections` only.
     """
 
     def with_upstream(self, upstream: Upstream) -> Ports:
         """The same ports with the upstream of one call; `_replace` is slow for so many members."""
         return Ports._make((*self[:2], upstream, *self[3:]))
+
+    def but(self, **changes: Any) -> Ports:
+        """The same ports with other values of their own or of their rules."""
+        rules = {name: changes.pop(name) for name in Rules._fields if name in changes}
+        return self._replace(rules=self.rules._replace(**rules), **changes)

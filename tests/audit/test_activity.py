@@ -9,12 +9,12 @@ import pytest
 
 from assent.audit import activity
 from assent.audit.activity import ActivityFilter, ActivityLine, ActivityReader
-from assent.audit.feed import FeedTemplate
 from assent.audit.sentences import past_of, phrases, sentence
+from assent.core.action_template import ActionTemplate
 from assent.core.audit import Entry
 from assent.stores.memory import MemoryStore
 
-TEMPLATES = {"delete_order": FeedTemplate.parse("Deleted order {order_id}")}
+TEMPLATES = {"delete_order": ActionTemplate.parse("Deleted order {order_id}")}
 
 
 def facts(tool: str = "delete_order", **more: Any) -> dict[str, Any]:

@@ -8,8 +8,7 @@ import random
 import pytest
 
 from assent.audit.checkpoints import parse
-from assent.audit.files import DirectoryCheckpoints, DirectoryTiles
-from assent.audit.key_file import KeyFile
+from assent.audit.files import DirectoryCheckpoints, DirectoryTiles, KeyFile
 from assent.audit.log import open_log
 from assent.audit.merkle import hash_leaf
 from assent.audit.notes import BadKey, PublicKey

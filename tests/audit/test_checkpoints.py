@@ -13,7 +13,7 @@ from assent.audit.merkle import (
     inclusion_ranges,
 )
 from assent.audit.notes import BadNote, PublicKey, SecretKey
-from assent.audit.verifier import verify_proof
+from assent.audit.verifier import split_checkpoints, verify_proof
 from support import audit_vectors
 from support.audit_logs import ORIGIN, secret_key
 from support.audit_memory import root_of
@@ -108,8 +108,8 @@ def test_a_checkpoint_of_another_log_or_key_is_refused():
 def test_checkpoints_in_one_text_are_told_apart():
     signed = [issue(None, head(size), [], [secret_key()], NOW).note for size in range(4)]
     for count in range(5):
-        assert checkpoints.split(checkpoints.join(signed[:count])) == signed[:count]
-    broken = checkpoints.split(checkpoints.join(signed)[:-40])
+        assert split_checkpoints(checkpoints.join(signed[:count])) == signed[:count]
+    broken = split_checkpoints(checkpoints.join(signed)[:-40])
     assert broken[:3] == signed[:3]
     with pytest.raises(BadNote):
         checkpoints.parse(broken[3])

@@ -206,3 +206,11 @@ async def test_a_value_too_short_to_be_one_is_torn(victim, size):
     leaf = AT + b'"commitments":{},"facts":{},"kind":"operator","v":1}'
     files = signed_with(victim, leaf, size.to_bytes(4, "big") + bytes(size))
     assert faults_of(files, (), victim.trusted) == {("value.torn", f"entry {victim.size}")}
+
+
+async def test_names_that_begin_with_a_dot_are_those_of_the_bundle_and_none_is_there_twice(victim, tmp_path, capsys):
+    dotted = {f"./{name}": data for name, data in victim.files.items()}
+    files = verifier.open_bundle(archive(tmp_path / "b.zip", dotted))
+    assert sorted(files) == sorted(victim.files) and verifier.verify(files).ok
+    name, data = next(iter(victim.files.items()))
+    assert "two files of one name" in ends_with_2(archive(tmp_path / "c.zip", {**dotted, name: data}), capsys)

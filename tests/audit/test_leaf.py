@@ -8,9 +8,8 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.audit.leaf import check, leaf_bytes, parse_leaf
+from assent.audit.leaf import BadEntry, check, commit, leaf_bytes, pack, parse_leaf, redact, unpack
 from assent.audit.leaf_encoder import seal
-from assent.audit.leaf_values import BadEntry, commit, pack, redact, unpack
 from assent.audit.verifier import matches
 from assent.contract.digest import NotCanonicalError, canonical
 from support.audit_logs import START

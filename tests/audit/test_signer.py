@@ -15,9 +15,9 @@ import pytest
 from assent.audit import checkpoints, verifier
 from assent.audit.anchors import DirectoryAnchor
 from assent.audit.bundle import BadBundle, write_bundle
-from assent.audit.key_file import KeyFile
+from assent.audit.files import KeyFile
 from assent.audit.log_reader import StoredEntries
-from assent.audit.periodic_signer import PeriodicSigner
+from assent.audit.periodic_signer import PeriodicSigner, SigningPlan
 from assent.audit.signer import AuditLogError, AuditLogSigner
 from assent.audit.store_check import verify_store
 from assent.core.audit import Entry
@@ -62,7 +62,7 @@ async def test_a_gateway_signs_at_its_start_and_at_its_end(tmp_path: Path) -> No
 
 async def test_what_is_new_is_signed_and_anchored_and_an_idle_log_is_left_alone(tmp_path: Path, store: Store) -> None:
     log_signer = AuditLogSigner(store, tmp_path, anchors=[DirectoryAnchor(tmp_path / "elsewhere")])
-    signing = PeriodicSigner(log_signer)
+    signing = PeriodicSigner(lambda: SigningPlan(log_signer))
     await grow(store, 3)
     await signing.sign()
     await signing.sign()
@@ -77,8 +77,8 @@ async def test_a_log_that_was_rolled_back_is_not_signed_and_this_is_said_once(
 ) -> None:
     first, second = SqliteStore(tmp_path / "one.db"), SqliteStore(tmp_path / "two.db")
     await grow(first, 5)
-    await PeriodicSigner(AuditLogSigner(first, tmp_path)).sign()
-    signing = PeriodicSigner(AuditLogSigner(second, tmp_path))
+    await PeriodicSigner(lambda: SigningPlan(AuditLogSigner(first, tmp_path))).sign()
+    signing = PeriodicSigner(lambda: SigningPlan(AuditLogSigner(second, tmp_path)))
     with caplog.at_level(logging.ERROR, "assent"):
         await signing.sign()
         await signing.sign()
@@ -130,7 +130,7 @@ async def test_a_key_that_others_can_read_is_refused(tmp_path: Path, store: Stor
 async def test_an_idle_log_is_signed_again_when_its_heartbeat_is_due(tmp_path: Path, store: Store) -> None:
     clock = Clock()
     log_signer = AuditLogSigner(store, tmp_path, anchors=[DirectoryAnchor(tmp_path / "elsewhere")], now=clock)
-    signing = PeriodicSigner(log_signer, heartbeat=600)
+    signing = PeriodicSigner(lambda: SigningPlan(log_signer, heartbeat=600))
     await grow(store, 3)
     await signing.sign()
     first = await log_signer.latest()
@@ -151,11 +151,12 @@ async def test_an_idle_log_is_signed_again_when_its_heartbeat_is_due(tmp_path: P
 
 async def test_other_settings_bring_other_anchors_and_times(tmp_path: Path, store: Store) -> None:
     clock = Clock()
-    signing = PeriodicSigner(AuditLogSigner(store, tmp_path, now=clock))
+    plans = [SigningPlan(AuditLogSigner(store, tmp_path, now=clock))]
+    signing = PeriodicSigner(lambda: plans[-1])
     await grow(store, 1)
     await signing.sign()
     elsewhere = DirectoryAnchor(tmp_path / "elsewhere")
-    signing.follow(AuditLogSigner(store, tmp_path, anchors=[elsewhere], now=clock), heartbeat=10)
+    plans.append(SigningPlan(AuditLogSigner(store, tmp_path, anchors=[elsewhere], now=clock), heartbeat=10))
     clock.advance(10)
     await signing.sign()
     assert len(await elsewhere.read()) == 1
@@ -324,7 +325,7 @@ async def test_trouble_nobody_thought_of_is_said_and_over_when_it_is_over(
     tmp_path: Path, store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     anchor = Moody()
-    signing = PeriodicSigner(AuditLogSigner(store, tmp_path, anchors=[anchor]))
+    signing = PeriodicSigner(lambda: SigningPlan(AuditLogSigner(store, tmp_path, anchors=[anchor])))
     with caplog.at_level(logging.ERROR, "assent"):
         for failures, trouble in (
             (2, "ZeroDivisionError: no such thing"),

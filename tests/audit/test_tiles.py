@@ -3,17 +3,8 @@
 import pytest
 
 from assent.audit.merkle import EMPTY_ROOT, hash_leaf
-from assent.audit.tiles import (
-    RightEdge,
-    Tile,
-    TornTile,
-    bundle_path,
-    bundles_of,
-    check_width,
-    pack_entries,
-    tile_of,
-)
-from assent.audit.verifier import unpack
+from assent.audit.tiles import RightEdge, Tile, TornTile, check_width, pack_entries, tile_of
+from assent.audit.verifier import bundle_path, bundles, unpack
 from support.audit_memory import root_of
 from support.log_parts import tiles_of
 
@@ -87,5 +78,5 @@ def test_entry_bundles_are_read_back_and_torn_ones_refused():
 
 
 def test_bundles_are_numbered_like_the_lowest_tiles():
-    assert list(bundles_of(600)) == [(0, 256), (1, 256), (2, 88)]
-    assert list(bundles_of(512)) == [(0, 256), (1, 256)]
+    assert list(bundles(600)) == [(0, 256), (1, 256), (2, 88)]
+    assert list(bundles(512)) == [(0, 256), (1, 256)]

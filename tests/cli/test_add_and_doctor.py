@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 from ruamel.yaml import YAML
 
-from cli.test_client_files import assent, place
+from cli.test_client_files import ASSENT, assent, place
 
 SERVER = """
 from mcp.server import MCPServer
@@ -38,7 +39,7 @@ def notes(home: Path) -> list[str]:
 
 def test_a_command_is_added_and_its_tools_are_counted(tmp_path: Path) -> None:
     (tmp_path / "assent.yaml").write_text("# ours\nmode: enforce  # always\n")
-    result = assent(tmp_path, "add", "notes", "--env", "A=1", "--", *notes(tmp_path))
+    result = assent(tmp_path, "add", "notes", "--env", "A=1", "-c", "assent.yaml", "--", *notes(tmp_path))
     assert result.returncode == 0, result.stderr
     assert "It has 2 tools: 1 read, 1 destructive." in result.stderr
     text = (tmp_path / "assent.yaml").read_text()
@@ -54,7 +55,7 @@ def test_without_a_configuration_the_users_own_is_made_and_doctor_accepts_it(tmp
     report = assent(tmp_path, "doctor")
     assert report.returncode == 0, report.stdout
     assert "upstream notes: 2 tools" in report.stdout
-    assert "no gateway answers" in report.stdout
+    assert "no gateway runs on this store" in report.stdout
 
 
 def test_a_server_that_does_not_answer_is_not_added(tmp_path: Path) -> None:
@@ -69,7 +70,7 @@ def test_a_taken_name_and_wrong_words_are_refused(tmp_path: Path) -> None:
     assent(tmp_path, "add", "a", "http://127.0.0.1:9/mcp", "--offline")
     taken = assent(tmp_path, "add", "a", "http://127.0.0.1:10/mcp", "--offline")
     assert "another upstream has this name" in taken.stderr
-    assert "Give a URL, or a command" in assent(tmp_path, "add", "b").stderr
+    assert "Give a URL, an OpenAPI document, or a command" in assent(tmp_path, "add", "b").stderr
     assert assent(tmp_path, "add", "b c", "http://x.example").returncode == 2
     assert "not NAME:VALUE" in assent(tmp_path, "add", "b", "http://x.example", "--header", "X").stderr
 
@@ -83,7 +84,7 @@ def test_doctor_names_each_problem_with_its_fix_and_changes_nothing(tmp_path: Pa
     (tmp_path / "keys").chmod(0o755)
     place(tmp_path, "cursor")
     before = sorted(tmp_path.rglob("*"))
-    report = assent(tmp_path, "doctor")
+    report = assent(tmp_path, "doctor", "-c", "assent.yaml")
     assert report.returncode == 1
     assert "upstream a: the program no-such-program-here is not installed" in report.stdout
     assert "others can read the keys" in report.stdout
@@ -96,7 +97,7 @@ def test_doctor_names_each_problem_with_its_fix_and_changes_nothing(tmp_path: Pa
 
 def test_doctor_reports_a_broken_configuration_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "assent.yaml").write_text("mode: enforce\nupstream: {}\n")
-    report = assent(tmp_path, "doctor")
+    report = assent(tmp_path, "doctor", "-c", "assent.yaml")
     assert report.returncode == 1
     assert "assent.yaml:2: upstream:" in report.stdout
 
@@ -116,7 +117,7 @@ def test_doctor_reads_the_contracts_and_policies_that_the_configuration_names(tm
     (tmp_path / "assent.yaml").write_text("upstreams: {}\ncontracts: [c.yaml]\npolicies: [p.cedar]\n")
     (tmp_path / "c.yaml").write_text("tools:\n  a: {side_efect: read}\n")
     (tmp_path / "p.cedar").write_text("forbid (principal, action, resource) when { resource.tire == 1 };\n")
-    report = assent(tmp_path, "doctor", "--offline")
+    report = assent(tmp_path, "doctor", "--offline", "-c", "assent.yaml")
     assert report.returncode == 1
     assert "is valid" not in report.stdout
     assert "c.yaml:2: a.side_efect: there is no such field. Did you mean side_effect?" in report.stdout
@@ -125,6 +126,51 @@ def test_doctor_reads_the_contracts_and_policies_that_the_configuration_names(tm
 
 def test_doctor_accepts_the_folder_of_keys_that_a_command_made(tmp_path: Path) -> None:
     (tmp_path / "assent.yaml").write_text("upstreams: {notes: {command: [python, notes.py]}}\n")
-    assert assent(tmp_path, "audit", "verify").returncode == 0
-    report = assent(tmp_path, "doctor", "--offline")
+    assert assent(tmp_path, "keys", "create", "ci", "--kind", "agent", "-c", "assent.yaml").returncode == 0
+    assert assent(tmp_path, "audit", "verify", "-c", "assent.yaml").returncode == 0
+    report = assent(tmp_path, "doctor", "--offline", "-c", "assent.yaml")
     assert "only you can read them" in report.stdout, report.stdout
+
+
+def test_doctor_calls_governed_only_what_it_looked_at(tmp_path: Path) -> None:
+    servers = {
+        "wrapped": {"command": str(ASSENT), "args": ["wrap", "--", "true"]},
+        "gateway": {"url": "http://127.0.0.1:8420/mcp"},
+        "elsewhere": {"url": "https://mcp.example.com/mcp"},
+        "odd": {"transport": "pigeon"},
+    }
+    place(tmp_path, "cursor").write_text(json.dumps({"mcpServers": servers}))
+    assert "Cursor: not governed: elsewhere, odd" in assent(tmp_path, "doctor").stdout
+    del servers["elsewhere"], servers["odd"]
+    place(tmp_path, "cursor").write_text(json.dumps({"mcpServers": servers}))
+    servers["gateway"] = {"url": "http://127.0.0.1:8420/mcp?x"}  # nothing answers there, whatever uses the port
+    place(tmp_path, "cursor").write_text(json.dumps({"mcpServers": servers}))
+    assert "Cursor: no gateway answers at http://127.0.0.1:8420/mcp?x" in assent(tmp_path, "doctor").stdout
+
+
+def test_an_openapi_document_is_added_with_the_address_that_calls_go_to(tmp_path: Path) -> None:
+    document = {"openapi": "3.1.0", "info": {"title": "o", "version": "1"}, "servers": [{"url": "https://x.example"}]}
+    operation = {"operationId": "list_orders", "responses": {"200": {"description": "ok"}}}
+    (tmp_path / "orders.json").write_text(json.dumps({**document, "paths": {"/orders": {"get": operation}}}))
+    refused = assent(tmp_path, "add", "orders", "orders.json")
+    assert refused.returncode == 2 and "--base-url" in refused.stderr
+    added = assent(tmp_path, "add", "orders", "orders.json", "--base-url", "http://127.0.0.1:9", "-c", "assent.yaml")
+    assert added.returncode == 0 and "It has 1 tool: 1 read." in added.stderr, added.stderr
+    held = YAML(typ="safe").load((tmp_path / "assent.yaml").read_text())["upstreams"]["orders"]
+    assert held == {"openapi": "orders.json", "base_url": "http://127.0.0.1:9"}
+
+
+def test_what_is_neither_an_address_nor_a_document_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text("print('hello')")
+    for given, said in {"server.py": "-- COMMAND", "nothing": "neither a file", "ftp://x/y": "neither a file"}.items():
+        refused = assent(tmp_path, "add", "a", given)
+        assert refused.returncode == 2 and said in refused.stderr and "Traceback" not in refused.stderr
+
+
+def test_doctor_names_guards_that_are_stricter_now(tmp_path: Path) -> None:
+    tables = "- {rule: sql_tables, dialect: postgres, block: [x]}\n"
+    repositories = "- {rule: allow_repositories, repositories: [a/b], hosts: [h]}\n"
+    (tmp_path / "assent.yaml").write_text(f"mode: enforce\nguards:\n{tables}{repositories}")
+    report = assent(tmp_path, "doctor", "-c", str(tmp_path / "assent.yaml"), "--offline")
+    assert "guard sql_tables: since 0.3, functions that are not known to only read are refused" in report.stdout
+    assert "guard allow_repositories" not in report.stdout

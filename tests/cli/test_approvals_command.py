@@ -27,9 +27,8 @@ CONTRACTS = {"wipe": {"side_effect": "destructive", "confirmation": {"by": "appr
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, trusted_folder: Path) -> Path:
     (tmp_path / "assent.yaml").write_text("store: sqlite:///a.db\n")
-    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 

@@ -105,7 +105,8 @@ async def test_a_no_given_in_the_client_is_taken_back_with_the_command_that_the_
     environment = home(tmp_path)
     own = tmp_path / "own place"
     own.mkdir()
-    (own / "assent.yaml").write_text("mode: enforce\nstore: sqlite:///a.db\n")
+    asks = "auth: {stdio: {kind: agent, scopes: ['*'], asks: person}}"
+    (own / "assent.yaml").write_text(f"mode: enforce\nstore: sqlite:///a.db\n{asks}\n")
     arguments = [*ASSENT[1:], "wrap", "-c", str(own / "assent.yaml"), "--", sys.executable, ODD]
     server = StdioServerParameters(command=ASSENT[0], args=arguments, env=environment)
     person = Person(["decline", "accept"])

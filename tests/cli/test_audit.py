@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from assent.audit import verifier
 from assent.audit.checkpoints import parse
-from assent.audit.key_file import KeyFile
+from assent.audit.files import KeyFile
 from assent.audit.merkle import verify_consistency
 from assent.audit.verifier import verify_proof
 from assent.cli import cli
@@ -523,3 +523,33 @@ def test_a_kind_or_a_tier_that_there_is_not_is_refused_instead_of_finding_nothin
         refused = run(config, "tail", option, word).exception
         assert isinstance(refused, click.BadParameter)
         assert f"{word!r} is not one of" in str(refused)
+
+
+def test_a_reader_that_keeps_the_old_value_in_the_log_of_the_database_is_named(
+    config: Path,
+) -> None:
+    path = next(config.parent.glob("*.db"))
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM audit_entries").fetchall()
+        beside = run(config, "redact", "0", "arguments", "--because", "x", "--yes")
+    assert "Another program reads the database" in beside.stderr, beside.output
+    alone = run(config, "redact", "0", "principal", "--because", "x", "--yes")
+    assert "Another program" not in alone.stderr
+
+
+async def test_once_the_reader_is_gone_a_running_store_removes_the_old_value_without_another_write(
+    config: Path,
+) -> None:
+    path = next(config.parent.glob("*.db"))
+    store = SqliteStore(path, busy=0.1)
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM audit_entries").fetchall()
+        await store.erase(0, ["arguments"], Entry("redaction", time.time(), {"entry": 0}))
+        assert store.keeps_erased
+    async with asyncio.timeout(30):
+        while store.keeps_erased:  # noqa: ASYNC110 - the store's own thread does it
+            await asyncio.sleep(0.05)
+    assert not Path(f"{path}-wal").read_bytes()
+    await store.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import signal
 import sys
@@ -42,6 +43,68 @@ async def assent(config: Path, *words: str) -> str:
     out, err = await process.communicate()
     assert process.returncode == 0, err.decode()
     return out.decode().strip()
+
+
+def configuration_file(folder: Path, shop: str, **more: str) -> Path:
+    path = folder / "assent.yaml"
+    path.write_text(configuration(folder, {"shop": {"url": shop}}, **more))
+    return path
+
+
+async def doctor(config: Path) -> str:
+    """What `assent doctor` prints for a person whose home is empty."""
+    process = await asyncio.create_subprocess_exec(
+        *ASSENT,
+        "doctor",
+        "-c",
+        str(config),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={**os.environ, "HOME": str(config.parent / "home")},
+    )
+    return (await process.communicate())[0].decode()
+
+
+async def test_the_console_of_the_gateway_that_still_runs_is_found(tmp_path: Path) -> None:
+    async with over_http(Shop().server) as shop:
+        config = configuration_file(tmp_path, shop)
+        async with gateway_process(config) as first:
+            async with gateway_process(config) as second:
+                assert (await assent(config, "console")).startswith(second.removesuffix("/mcp"))
+            assert (await assent(config, "console")).startswith(first.removesuffix("/mcp"))
+            assert f"a gateway on this store answers at {first.removesuffix('/mcp')}\n" in await doctor(config)
+        assert "no gateway runs on this store" in await doctor(config)
+
+
+async def test_a_gateway_on_another_store_is_not_taken_for_ours(tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    async with over_http(Shop().server) as shop, gateway_process(configuration_file(tmp_path / "other", shop)) as other:
+        config = configuration_file(tmp_path, shop, public_url=other.removesuffix("/mcp"))
+        assert "uses another store" in await doctor(config)
+        assert not (tmp_path / "assent.db").exists()
+
+
+async def test_the_gateway_says_what_waits_what_was_refused_and_who_came_with_a_wrong_key(tmp_path: Path) -> None:
+    async with over_http(Shop().server) as shop:
+        config = configuration_file(tmp_path, shop)
+        process = await asyncio.create_subprocess_exec(
+            *ASSENT, "serve", "-c", str(config), "--port", "0", stderr=asyncio.subprocess.PIPE
+        )
+        assert process.stderr is not None
+        while not (found := re.search(r"http://\S+/mcp", (await process.stderr.readline()).decode())):
+            assert process.returncode is None
+        delete = rpc("tools/call", name="delete_order", arguments={"order_id": "o-1"})
+        waits = problem((await post(found[0], delete)).json()["result"])
+        await post(found[0], rpc("tools/call", name="delete_order", arguments={"order_id": 7}))
+        for _ in range(3):
+            await post(found[0], rpc("tools/list"), authorization="Bearer assent_nobody_has_this_key")
+        process.send_signal(signal.SIGTERM)
+        lines = (await process.communicate())[1].decode().splitlines()
+    page = f"{found[0].removesuffix('mcp')}console/"
+    assert any(page in line and "assent console" in line for line in lines)
+    assert any("Waiting: delete_order" in line and f"{page}approvals/{waits['approval']}" in line for line in lines)
+    assert any("Refused: delete_order: validate." in line for line in lines)
+    assert len([line for line in lines if "Wrong credentials from 127.0.0.1" in line]) == 1
 
 
 async def test_an_approval_given_at_the_command_line_lets_the_waiting_call_through(tmp_path: Path) -> None:

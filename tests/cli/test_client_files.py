@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -170,15 +171,15 @@ def test_comments_survive(client: str, tmp_path: Path) -> None:
     assert [comment for comment in COMMENTS[client] if comment not in text] == []
 
 
-def shown(tmp_path: Path, client: str) -> str:
-    place(tmp_path, client)
-    result = assent(tmp_path, "init", "--client", client)
+def changed(tmp_path: Path, client: str) -> str:
+    path = place(tmp_path, client)
+    result = assent(tmp_path, "init", "--client", client, "--write", "-c", f"{client}.yaml")
     assert result.returncode == 0, result.stderr
-    return result.stdout
+    return path.read_text(encoding="utf-8-sig")
 
 
 def test_servers_nested_under_projects_are_wrapped_too(tmp_path: Path) -> None:
-    data = json.loads(shown(tmp_path, "claude-code"))
+    data = json.loads(changed(tmp_path, "claude-code"))
     assert data["projects"]["/home/ann/shop"]["mcpServers"]["memory"]["args"] == ["wrap", "--", "uvx", "memory"]
     assert data["mcpServers"]["files"]["env"] == {"A": "1"}
 
@@ -187,9 +188,14 @@ def test_servers_with_a_url_move_behind_the_gateway_with_their_headers(tmp_path:
     path = place(tmp_path, "claude-code")
     result = assent(tmp_path, "init", "--client", "claude-code", "--write")
     data = json.loads(path.read_text())
-    assert data["mcpServers"]["assent"] == {"type": "http", "url": "http://127.0.0.1:8420/mcp"}
+    own = tmp_path / ".config/assent/clients/claude-code.yaml"
+    [caller] = YAML(typ="safe").load(own.read_text())["auth"]["api_keys"]
+    assert data["mcpServers"]["assent"] == {
+        "type": "http",
+        "url": "http://127.0.0.1:8420/mcp",
+        "headers": {"Authorization": f"Bearer {caller['key']}"},
+    }
     assert "linear" not in data["mcpServers"]
-    own = tmp_path / ".config/assent/assent.yaml"
     upstream = YAML(typ="safe").load(own.read_text())["upstreams"]["linear"]
     assert upstream == {"url": "https://mcp.example.com/mcp", "headers": {"Authorization": "Bearer ${LINEAR}"}}
     assert own.stat().st_mode & 0o077 == 0
@@ -199,36 +205,36 @@ def test_servers_with_a_url_move_behind_the_gateway_with_their_headers(tmp_path:
 def test_a_server_of_the_older_transport_moves_as_one(tmp_path: Path) -> None:
     place(tmp_path, "vscode")
     assent(tmp_path, "init", "--client", "vscode", "--write")
-    upstreams = YAML(typ="safe").load((tmp_path / ".config/assent/assent.yaml").read_text())["upstreams"]
+    upstreams = YAML(typ="safe").load((tmp_path / ".config/assent/clients/vscode.yaml").read_text())["upstreams"]
     assert upstreams["old"] == {"url": "https://b.example.com/sse", "transport": "sse"}
 
 
 def test_a_url_that_only_the_client_can_fill_in_stays(tmp_path: Path) -> None:
-    place(tmp_path, "vscode")
-    result = assent(tmp_path, "init", "--client", "vscode")
+    path = place(tmp_path, "vscode")
+    result = assent(tmp_path, "init", "--client", "vscode", "--write", "-c", "own.yaml")
     assert "asks is not changed: it uses a variable that only the client can fill in" in result.stderr
-    assert "${input:key}" in result.stdout
-    assert '"assent": {"type": "http", "url": "http://127.0.0.1:8420/mcp"}, // to be removed' in result.stdout
+    assert "${input:key}" in path.read_text()
+    assert '"assent": {"type": "http", "url": "http://127.0.0.1:8420/mcp"}, // to be removed' in path.read_text()
 
 
 def test_each_format_stays_what_its_client_reads(tmp_path: Path) -> None:
-    codex = tomllib.loads(shown(tmp_path, "codex"))["mcp_servers"]
+    codex = tomllib.loads(changed(tmp_path, "codex"))["mcp_servers"]
     assert codex["files"]["args"] == ["wrap", "--", "npx", "-y", "server-filesystem"]
-    assert codex["files"]["env"] == {"DEBUG": "1"}
+    assert codex["files"]["env"] == {"DEBUG": "1"} and codex["files"]["required"] is True
     assert codex["assent"] == {"url": "http://127.0.0.1:8420/mcp"}
-    goose = YAML(typ="safe").load(shown(tmp_path, "goose"))["extensions"]
+    goose = YAML(typ="safe").load(changed(tmp_path, "goose"))["extensions"]
     assert goose["files"]["args"] == ["wrap", "--", "npx", "-y", "server-filesystem"]
     assert goose["developer"] == {"enabled": True, "type": "builtin", "name": "developer"}
     assert (goose["assent"]["uri"], goose["assent"]["type"]) == ("http://127.0.0.1:8420/mcp", "streamable_http")
-    listed = YAML(typ="safe").load(shown(tmp_path, "continue"))["mcpServers"]
+    listed = YAML(typ="safe").load(changed(tmp_path, "continue"))["mcpServers"]
     assert listed[0]["args"] == ["wrap", "--", "uvx", "search"]
     assert listed[1] == {"name": "assent", "type": "streamable-http", "url": "http://127.0.0.1:8420/mcp"}
-    zed = json.loads(shown(tmp_path, "zed").removeprefix("// Zed settings\n"))["context_servers"]
+    zed = json.loads(changed(tmp_path, "zed").removeprefix("// Zed settings\n"))["context_servers"]
     assert zed["local"]["args"] == ["wrap", "--", "some-command"]
     assert zed["older"]["command"]["args"] == ["wrap", "--", "npx", "-y", "x"]
-    gemini = json.loads(shown(tmp_path, "gemini"))["mcpServers"]
+    gemini = json.loads(changed(tmp_path, "gemini"))["mcpServers"]
     assert gemini["assent"]["httpUrl"] == "http://127.0.0.1:8420/mcp"
-    windsurf = json.loads(shown(tmp_path, "windsurf"))["mcpServers"]
+    windsurf = json.loads(changed(tmp_path, "windsurf"))["mcpServers"]
     assert windsurf["assent"] == {"serverUrl": "http://127.0.0.1:8420/mcp"}
 
 
@@ -290,3 +296,64 @@ def test_an_unknown_client_is_named_with_a_suggestion(tmp_path: Path) -> None:
     assert "cursr is neither a client nor a file. Did you mean cursor?" in result.stderr
     missing = assent(tmp_path, "init", "--client", "zed")
     assert "Zed has no file" in missing.stderr
+
+
+def test_the_servers_of_clients_and_projects_are_kept_apart_and_undo_removes_what_was_added(tmp_path: Path) -> None:
+    far = {"far": {"url": "https://mcp.example.com/mcp", "headers": {"Authorization": "Bearer ${A}"}}}
+    code = {"mcpServers": far, "projects": {"/srv/shop": {"mcpServers": {"far": {"url": "https://b.example.com/mcp"}}}}}
+    files = {"cursor": {"mcpServers": far}, "claude-code": code}
+    before = {}
+    for client, content in files.items():
+        path = place(tmp_path, client)
+        path.write_text(json.dumps(content, indent=1))
+        before[path] = path.read_bytes()
+        assert assent(tmp_path, "init", "--client", client, "--write").returncode == 0
+    made = {one.name: YAML(typ="safe").load(one.read_text()) for one in (tmp_path / ".config/assent/clients").iterdir()}
+    assert len(made) == 3 and not (tmp_path / ".config/assent/assent.yaml").exists()
+    assert len({one["public_url"] for one in made.values()}) == 3, "each gateway has a port of its own"
+    assert len({one["auth"]["api_keys"][0]["key"] for one in made.values()}) == 3
+    assert len({one["store"] for one in made.values()}) == 3
+    shop = next(one for name, one in made.items() if "shop" in name)
+    assert shop["upstreams"] == {"far": {"url": "https://b.example.com/mcp"}}
+    for client in files:
+        undone = assent(tmp_path, "init", "--client", client, "--undo")
+        assert "is removed" in undone.stderr, undone.stderr
+    assert {path: path.read_bytes() for path in before} == before
+    assert list((tmp_path / ".config/assent/clients").iterdir()) == []
+
+
+def test_undo_puts_servers_back_into_a_file_that_was_edited_since(tmp_path: Path) -> None:
+    path = place(tmp_path, "cursor")
+    path.write_text('{"mcpServers": {"far": {"url": "https://mcp.example.com/mcp"}, "near": {"command": "node"}}}')
+    assent(tmp_path, "init", "--client", "cursor", "--write")
+    path.write_text(
+        path.read_text().replace('{"mcpServers": {', '{"theme": "dark", "mcpServers": {"new": {"command": "x"}, ')
+    )
+    assert "your changes are kept" in assent(tmp_path, "init", "--client", "cursor", "--undo").stderr
+    servers = {"new": {"command": "x"}, "far": {"url": "https://mcp.example.com/mcp"}, "near": {"command": "node"}}
+    found = json.loads(path.read_text())
+    assert found["theme"] == "dark"
+    assert {name: {**one, "args": []} for name, one in found["mcpServers"].items()} == {
+        name: {**one, "args": []} for name, one in servers.items()
+    }
+    assert list((tmp_path / ".config/assent/clients").iterdir()) == []
+
+
+def test_undo_removes_from_a_named_configuration_only_what_it_added(tmp_path: Path) -> None:
+    path = place(tmp_path, "cursor")
+    path.write_text('{"mcpServers": {"far": {"url": "https://mcp.example.com/mcp"}}}')
+    (tmp_path / "own.yaml").write_text("upstreams:\n  mine: {command: [x]}  # stays\n")
+    assent(tmp_path, "init", "--client", "cursor", "--write", "-c", "own.yaml")
+    assert "far:" in (tmp_path / "own.yaml").read_text()
+    assent(tmp_path, "init", "--client", "cursor", "--undo", "-c", "own.yaml")
+    assert (tmp_path / "own.yaml").read_text() == "upstreams:\n  mine: {command: [x]}  # stays\n"
+
+
+def test_fifty_thousand_servers_are_wrapped_within_seconds(tmp_path: Path) -> None:
+    servers = {f"s{number}": {"command": "node", "args": [str(number)]} for number in range(50_000)}
+    path = tmp_path / "client.json"
+    path.write_text(json.dumps({"mcpServers": servers}, indent=1))
+    began = time.monotonic()
+    assert assent(tmp_path, "init", "--client", "client.json", "--write").returncode == 0
+    assert time.monotonic() - began < 30
+    assert path.read_text().count('"wrap"') == 50_000

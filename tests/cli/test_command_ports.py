@@ -6,7 +6,6 @@ from pathlib import Path
 
 from assent.cli.shared.ports import deciding_ports
 from assent.config.load import parse_settings
-from assent.config.policies import port_settings
 from assent.gateway.app import open_gateway
 from support.gateways import configuration
 
@@ -23,10 +22,10 @@ async def test_a_command_decides_with_the_settings_of_the_gateway(tmp_path: Path
     )
     gateway, command = await open_gateway(settings), await deciding_ports(settings)
     try:
-        for name in port_settings(settings, None).keys() - {"guards"}:
-            assert getattr(command, name) == getattr(gateway.ports, name), name
-        assert [one.rule for one in command.guards] == [one.rule for one in gateway.ports.guards] == ["bounds"]
-        assert command.policy_digest
+        ours, theirs = command.rules, gateway.ports.rules
+        assert ours._replace(flow=None, guards=()) == theirs._replace(flow=None, guards=())
+        assert [one.rule for one in ours.guards] == [one.rule for one in theirs.guards] == ["bounds"]
+        assert ours.policy_digest
     finally:
         await command.store.close()
         await gateway.stop()

@@ -66,3 +66,16 @@ def test_a_name_at_which_nobody_can_look_is_told_in_a_sentence() -> None:
     result = run("show", "x" * 5000)
     assert isinstance(result.exception, FaultsError)
     assert "cannot be read: File name too long" in str(result.exception)
+
+
+def test_the_schema_of_the_configuration_is_printed() -> None:
+    printed = json.loads(run("schema", "--config").output)
+    assert printed["title"] == "Assent configuration" and "upstreams" in printed["properties"]
+
+
+def test_a_contract_is_shown_as_a_profile_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text("tools: {add_note: {side_effect: write}}")
+    by_profile = {one: run("show", str(tmp_path / "c.yaml"), "--profile", one).output for one in ("spec", "closient")}
+    assert "Hints" not in run("show", str(tmp_path / "c.yaml")).output
+    assert "destructiveHint false" in by_profile["spec"] and "(profile spec)" in by_profile["spec"]
+    assert "(profile closient)" in by_profile["closient"] and by_profile["closient"] != by_profile["spec"]

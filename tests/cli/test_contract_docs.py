@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from assent.checks.lint.markdown_table import drift, placed, table
+from assent.checks.lint.target import LintedTool
 from assent.cli.contract_docs import docs
 from assent.errors import SettingsError
-from assent.lint.markdown_table import drift, placed, table
-from assent.lint.target import LintedTool
 
 PING = {"name": "ping", "description": "Health probe. No | pipes.", "annotations": {"readOnlyHint": True}}
 PAGE = "# Tools\n\n<!-- assent:tools -->\n<!-- /assent:tools -->\n\nThe end.\n"
@@ -178,9 +178,8 @@ def test_a_page_is_checked_or_written_and_one_that_cannot_be_is_named(tmp_path: 
 
 
 def test_without_a_target_the_configurations_contracts_are_kept_equal_to_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, trusted_folder: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     (tmp_path / "contracts.yaml").write_text("tools: {ping: {side_effect: read}}")
     (tmp_path / "assent.yaml").write_text("contracts: [contracts.yaml]")
     (tmp_path / "page.md").write_text(PAGE)

@@ -11,11 +11,11 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from docs.site.reference.commands import all_commands
 
+from assent.checks.hosts.submission import FORMATS as HOST_FORMATS
+from assent.checks.lint.report import FORMATS as LINT_FORMATS
 from assent.cli import COMMANDS, cli
-from assent.hosts.pages import FORMATS as HOST_FORMATS
-from assent.lint.report import FORMATS as LINT_FORMATS
-from assent.reference.commands import all_commands
 from support.transports import ROOT
 
 ASSENT = [str(Path(sys.executable).with_name("assent"))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ SERVERS = {
 def own_configuration(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers with a URL move into the user's own configuration: here one of the test's."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("own")))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
 
 
 def client(folder: Path, servers: Any = SERVERS, **more: Any) -> Path:
@@ -34,13 +36,16 @@ def test_the_changed_file_is_shown_and_nothing_is_written(tmp_path: Path) -> Non
     path = client(tmp_path)
     before = path.read_text()
     result = CliRunner().invoke(init, ["--client", str(path)])
-    shown = json.loads(result.stdout)
-    assert shown["theme"] == "dark"
-    assert shown["mcpServers"]["files"]["args"] == ["wrap", "--", "npx", "-y", "server-filesystem", "/srv"]
-    assert Path(shown["mcpServers"]["files"]["command"]).is_absolute()
-    assert shown["mcpServers"]["files"]["env"] == {"A": "1"}
-    assert shown["mcpServers"]["assent"] == {"url": "http://127.0.0.1:8420/mcp"}
-    assert path.read_text() == before
+    added = [line for line in result.stdout.splitlines() if line.startswith("+") and not line.startswith("+++")]
+    assert f"--- {path}" in result.stdout and "--write" in result.stderr
+    assert '["wrap", "--", "npx", "-y", "server-filesystem", "/srv"]' in added[0]
+    assert any("url: https://example.com/mcp" in line for line in added), "the configuration is shown too"
+    assert path.read_text() == before and list(Path(os.environ["XDG_CONFIG_HOME"]).iterdir()) == []
+    CliRunner().invoke(init, ["--client", str(path), "--write"])
+    written = json.loads(path.read_text())
+    assert written["theme"] == "dark" and written["mcpServers"]["files"]["env"] == {"A": "1"}
+    assert Path(written["mcpServers"]["files"]["command"]).is_absolute()
+    assert written["mcpServers"]["assent"]["url"] == "http://127.0.0.1:8420/mcp"
 
 
 def test_writing_keeps_a_copy_and_a_second_time_changes_nothing(tmp_path: Path) -> None:
@@ -81,8 +86,10 @@ def test_a_link_to_the_file_stays_a_link_and_the_copy_is_the_file_byte_for_byte(
 def test_a_server_that_is_wrapped_in_any_way_or_cannot_be_understood_stays_as_it_is(
     server: Any, tmp_path: Path
 ) -> None:
-    result = CliRunner().invoke(init, ["--client", str(client(tmp_path, {"one": server}))])
-    assert json.loads(result.stdout)["mcpServers"]["one"] == server
+    path = client(tmp_path, {"one": server})
+    result = CliRunner().invoke(init, ["--client", str(path), "--write"])
+    assert "No change is needed" in result.stderr
+    assert json.loads(path.read_text())["mcpServers"]["one"] == server
 
 
 def test_a_file_that_cannot_be_written_is_said_to_be_so(tmp_path: Path) -> None:

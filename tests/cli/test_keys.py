@@ -50,6 +50,7 @@ def test_a_key_is_shown_once_and_kept_as_a_digest(config: Path) -> None:
         "created_at": record["created_at"],
         "revoked_at": None,
         "expires_at": None,
+        "made_by": None,
     }
     database = config.with_name("assent.db")
     assert key.encode()[16:] not in database.read_bytes()

@@ -199,7 +199,7 @@ def test_what_a_module_prints_is_no_part_of_the_report(tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize("stateless", [True, False])
 async def test_a_url_is_asked_and_its_json_kept_as_it_is(stateless: bool) -> None:
-    from assent.probe.list_tools import listed_at
+    from assent.checks.probe.list_tools import listed_at
 
     server = MCPServer("notes", log_level="ERROR")
 
@@ -213,7 +213,7 @@ async def test_a_url_is_asked_and_its_json_kept_as_it_is(stateless: bool) -> Non
 
 
 async def test_a_url_that_does_not_answer_is_an_error() -> None:
-    from assent.probe.list_tools import NotListedError, listed_at
+    from assent.checks.probe.list_tools import NotListedError, listed_at
 
     with pytest.raises(NotListedError, match="did not list its tools"):
         await listed_at("http://127.0.0.1:9/mcp")
@@ -221,7 +221,7 @@ async def test_a_url_that_does_not_answer_is_an_error() -> None:
 
 @pytest.mark.parametrize(("status", "remedy"), [(401, "give them with --header"), (404, "it often ends in /mcp")])
 async def test_a_url_that_refuses_is_named_with_its_status_and_what_to_do(status: int, remedy: str) -> None:
-    from assent.probe.list_tools import NotListedError, listed_at
+    from assent.checks.probe.list_tools import NotListedError, listed_at
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         fields = [(b"content-type", b"application/json"), (b"content-length", b"2")]

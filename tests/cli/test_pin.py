@@ -35,8 +35,7 @@ def write_tools(path: Path, *tools: object) -> Path:
 
 
 @pytest.fixture
-def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def lock(tmp_path: Path, trusted_folder: Path) -> Path:
     return tmp_path / "assent.lock"
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
+from assent.checks.lint import all_rules
 from assent.cli.rule import rule
 from assent.errors import SettingsError
-from assent.guards import rule_names
-from assent.lint import all_rules
+from assent.rules.guards import rule_names
 
 
 def printed(*arguments: str) -> str:

@@ -13,8 +13,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assent.cli import cli
+from assent.config.checks import check_bind, has_no_credentials
+from assent.config.load import parse_settings
 from assent.contract.yaml_document import YamlDocument, write_yaml
 from assent.errors import SettingsError, StoreError
+from assent.stores.memory import MemoryStore
 from support.gateways import Shop, configuration, post, rpc
 from support.problems import problem
 from support.processes import commanded
@@ -151,3 +154,17 @@ async def test_a_gateway_that_would_let_nobody_in_says_so(tmp_path: Path) -> Non
         file.write_text(configuration(tmp_path, {"shop": {"url": shop}}, auth={}))
         async with commanded("serve", "-c", str(file), "--port", "0") as command:
             await command.said("No caller can authenticate yet: create a key")
+
+
+@pytest.mark.parametrize("given", ["1", "4", "many"])
+def test_workers_are_refused_with_the_way_to_use_more_cores(given: str) -> None:
+    result = CliRunner().invoke(cli, ["serve", "--workers", given])
+    assert result.exit_code == 2
+    assert "run one replica for each core behind nginx, as examples/postgres_replicas does" in result.output
+    assert "--workers" not in CliRunner().invoke(cli, ["serve", "--help"]).output
+
+
+def test_agents_that_people_let_in_are_callers_who_can_authenticate(tmp_path: Path) -> None:
+    embedded = parse_settings(configuration(tmp_path, {}, auth={"embedded": {}}))
+    assert not asyncio.run(has_no_credentials(embedded, MemoryStore()))
+    check_bind(embedded, "0.0.0.0")

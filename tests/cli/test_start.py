@@ -23,7 +23,12 @@ RARELY_USED = {
 }  # fmt: skip
 MODELS_AND_KEYS = {"cryptography", "jsonschema_rs", "pydantic", "rich", "tomlkit", "uvicorn", "yaml"}
 """What a command uses once it runs; its help does not wait for it."""
-RULES = {"assent.infer.classifier", "assent.lint.run", "assent.upstreams.openapi.api", "assent.gateway.api"}
+RULES = {
+    "assent.contract.infer.classifier",
+    "assent.checks.lint.run",
+    "assent.upstreams.openapi.api",
+    "assent.people.api",
+}
 
 
 def imported_by(code: str) -> set[str]:

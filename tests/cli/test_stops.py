@@ -63,7 +63,7 @@ def test_calls_run_again_only_if_a_person_confirms_it(config: Path, step: str) -
     [
         (["everything", "mail"], "`everything` has no TARGET"),
         (["tool"], "`tool` needs the name"),
-        (["upstream", "male"], "There is no upstream male. Nothing was stopped. There are: mail."),
+        (["upstream", "male"], "No upstream male is known here, so nothing was stopped. Did you mean mail? --anyway"),
         (["tool", "send", "--tenant", "acme"], "--tenant is for callers alone"),
         (["planet", "earth"], "'planet' is not one of"),
         (["caller", "  "], "`caller` needs the name"),
@@ -79,8 +79,8 @@ def test_what_cannot_be_meant_stops_nothing_and_says_so(config: Path, words: lis
 
 
 def test_a_second_stop_does_not_let_calls_through_and_spaces_name_nobody_else(config: Path) -> None:
-    run(config, "set", "caller", "bob", "--reason", "he sends twice")
-    said = run(config, "set", "caller", " bob ", "--effects", "--reason", "he sends mail")
+    run(config, "set", "caller", "bob", "--anyway", "--reason", "he sends twice")
+    said = run(config, "set", "caller", " bob ", "--effects", "--anyway", "--reason", "he sends mail")
     assert "Stopped: caller bob. Every" in said.stdout
     (stop,) = listed(config)
     assert (stop["target"], stop["level"], stop["reason"]) == ("bob", "all", "he sends mail")
@@ -119,3 +119,34 @@ async def test_a_running_gateway_obeys_within_a_second(config: Path) -> None:
         await asyncio.to_thread(run, config, "release", stop["id"], "--reason", "repaired", "--yes")
         await asyncio.sleep(1)
         assert not (await client.call_tool("list_orders", {})).is_error
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("tool", "delete_ordr"), "Did you mean delete_order?"),
+        (("tool", "Delete_Order"), "Did you mean delete_order?"),
+        (("tool", "orders"), "Did you mean"),
+        (("caller", "anonymus"), "Did you mean anonymous?"),
+        (("caller", "anonymous", "--tenant", "lokal"), "No caller anonymous of the tenant lokal is known here"),
+        (("upstream", "chop"), "Did you mean shop?"),
+    ],
+)
+async def test_a_name_that_nobody_has_stops_nothing_unless_the_operator_insists(
+    words: tuple[str, ...], hint: str, config: Path
+) -> None:
+    async with shop_gateway(config.parent) as (_, app, _):
+        await app.tool_names.stop()
+        config.write_text(config.read_text().replace("mail:", "shop:"))
+        said = await asyncio.to_thread(run, config, "set", *words, "--reason", "an incident")
+        assert said.exit_code == 2 and hint in said.stderr and "nothing was stopped" in said.stderr
+        assert await asyncio.to_thread(listed, config) == []
+        said = await asyncio.to_thread(run, config, "set", *words, "--anyway", "--reason", "an incident")
+        assert "Stopped: " in said.stdout and len(await asyncio.to_thread(listed, config)) == 1
+
+
+async def test_a_tool_that_was_never_called_is_known_beside_the_gateway(config: Path) -> None:
+    async with shop_gateway(config.parent) as (_, app, _):
+        await app.tool_names.stop()
+        said = await asyncio.to_thread(run, config, "set", "tool", "delete_order", "--reason", "an incident")
+        assert said.exit_code == 0, said.output

@@ -11,7 +11,7 @@ from assent.cli import cli
 from assent.core.claims import Settlement, State
 from assent.errors import StoreError
 from assent.stores import SqliteStore
-from assent.stores.migrate import migrations
+from assent.stores.migrations import migrations
 from assent.stores.sqlite.database_file import APPLICATION, split
 from support.postgres_server import drop_store, new_store_url
 from support.store_suite.drafts import NOW, claim_draft, entry

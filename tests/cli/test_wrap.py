@@ -59,7 +59,7 @@ async def test_a_server_is_listed_with_hints_and_called_and_nothing_is_asked_whi
 
 async def test_where_the_configuration_enforces_the_user_is_asked_through_the_client(era: str, tmp_path: Path) -> None:
     person = Person(["accept", "decline"])
-    environment = home(tmp_path, "mode: enforce\n")
+    environment = home(tmp_path, "mode: enforce\nauth: {stdio: {kind: agent, scopes: ['*'], asks: person}}\n")
     async with Client(wrapped(environment), mode=era, elicitation_callback=person) as client:
         gone = await client.call_tool("delete_thing", {})
         refused = await client.call_tool("delete_thing", {})
@@ -122,7 +122,8 @@ async def test_messages_pass_both_ways_as_they_are_and_a_cancelled_read_is_cance
         "params": {"level": "info", "data": "cancelled"},
     }
     assert called["id"] == 9
-    assert (code, said.count("\n")) == (0, 1)
+    assert (code, said.count("\n")) == (0, 2)
+    assert said.count("read_private_key") == 1 and "Hidden from agents, because the risk is forbidden" in said
     assert "observing odd_server" in said
     assert "write `mode: enforce` into" in said
 
@@ -269,3 +270,17 @@ async def test_two_clients_wrap_the_same_server_at_once_and_both_are_recorded(tm
 )
 def test_a_server_is_called_after_what_is_run_and_not_what_runs_it(command: tuple[str, ...], name: str) -> None:
     assert name_of(command) == name
+
+
+async def test_what_the_server_says_in_an_error_is_passed_on_as_its_words(tmp_path: Path) -> None:
+    failing = str(Path(__file__).parents[1] / "support" / "failing_server.py")
+    masked = "guards: [{rule: secrets, action: mask}]"
+    for folder, configuration in ((tmp_path / "a", ""), (tmp_path / "b", masked)):
+        folder.mkdir()
+        async with running(home(folder, configuration), sys.executable, failing) as client:
+            await client.greet()
+            await client.say("tools/call", 1, name="delete_thing", arguments={})
+            ended = (await client.hear())["result"]["structuredContent"]
+        assert ended["code"] == "execute.in_doubt"
+        assert 'The server said: "The disk is full.' in ended["detail"] and "\u200b" not in ended["detail"]
+        assert ("AKIAIOSFODNN7EXAMPLE" in ended["detail"]) is (configuration == "")

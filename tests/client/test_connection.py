@@ -13,9 +13,8 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from assent import GovernedClient
-from assent.client.connection import ServerConnection, Unreached
-from assent.client.events import Journal
-from assent.client.login import LoginHook
+from assent.client.connection import LoginHook, ServerConnection, Unreached
+from assent.client.options import Journal
 from support.client_person import Naps
 from support.plain_server import Plain, said, tool
 

@@ -12,7 +12,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from assent import GovernedClient
-from assent.client.budget import Budget
+from assent.client.estimates import Budget
 from assent.client.question import Answer
 from assent.client.remembered_approvals import Anything, AtMost, OneOf, Remember
 from assent.testing import Clock
@@ -341,3 +341,9 @@ async def test_the_caller_may_know_better() -> None:
 def test_what_cannot_work_is_refused_at_once(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
         GovernedClient(**options)
+
+
+def test_a_number_is_a_budget_of_calls_and_what_is_none_is_refused_at_once() -> None:
+    assert GovernedClient("http://127.0.0.1:9/mcp", compute=2)._preparation._compute == Budget(2)
+    with pytest.raises(TypeError, match=r"compute=Budget\(calls=2"):
+        GovernedClient("http://127.0.0.1:9/mcp", compute="2")  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from assent import GovernedClient
-from assent.client.quoted_text import UNTRUSTED, model_text
+from assent.client.question import UNTRUSTED, model_text
 from assent.testing import Clock
 from support.client_person import Naps, Somebody
 from support.plain_server import Plain, said, tool

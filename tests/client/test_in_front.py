@@ -34,7 +34,11 @@ FASTMCP = "fastmcp "
 CONTRACTS = {
     "list_orders": {"side_effect": "read"},
     "estimate_order": {"side_effect": "read"},
-    "place_order": {"side_effect": "external_spend", "estimate": {"tool": "estimate_order", "amount": "/price"}},
+    "place_order": {
+        "side_effect": "external_spend",
+        "confirmation": {"by": "user"},
+        "estimate": {"tool": "estimate_order", "amount": "/price"},
+    },
     "delete_order": {"side_effect": "destructive", "confirmation": {"by": "approver"}},
 }
 

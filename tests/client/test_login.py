@@ -126,8 +126,8 @@ async def test_calls_that_are_challenged_at_once_share_one_login(tmp_path: Path)
 
 
 async def test_a_token_is_not_sent_to_another_host() -> None:
-    from assent.client.events import Journal
-    from assent.client.login import LoginHook
+    from assent.client.connection import LoginHook
+    from assent.client.options import Journal
 
     hook = LoginHook(lambda challenge: "secret", Journal(time.time), 1, bool)
     authorize = hook.bearer_for("http://127.0.0.1:1/mcp")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assent.contract.defaults import humanise
+from assent.contract.model import humanise
 from support.contract_examples import RISKS, TIERS, contract_with
 
 LEVEL_OF_TIER = {

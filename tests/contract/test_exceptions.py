@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from assent.cli import cli
-from assent.contract.exceptions import exception_of
+from assent.contract.contradictions import exception_of
 from assent.contract.reader import read_contract
 from assent.contract.show import show
 from assent.errors import ContractError

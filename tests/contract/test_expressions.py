@@ -210,3 +210,17 @@ def test_whatever_compiles_decides_on_any_arguments(words: list[str], a: Any, b:
     except ValueError:
         return
     assert condition.holds({"a": a, "b": b}) in (True, False)
+
+
+@pytest.mark.parametrize(
+    ("source", "sized"),
+    [
+        ("to > 10", {"to"}),
+        ("10 <= to", {"to"}),
+        ("len(to) > 10", set()),
+        ("1 < a < 5 and b == 3", {"a"}),
+        ("a > b", set()),
+    ],
+)
+def test_the_arguments_that_are_compared_in_size_with_a_number_are_known(source: str, sized: set[str]) -> None:
+    assert Condition(source).sized == sized

@@ -8,9 +8,8 @@ import pytest
 from mcp.server import MCPServer
 
 from assent import Assent
-from assent.contract.binding import Offered, bind
+from assent.contract.binding import ContractLookup, Offered, bind, fits
 from assent.contract.files import parse_written
-from assent.contract.name_patterns import ContractLookup, fits
 from assent.errors import ContractError
 from assent.testing.annotations import tools_of
 

@@ -23,7 +23,7 @@ TABLE = {
     "spec": SPEC,
     "mcp-first": SPEC,
     "geopera": "T F F T | F F F F | F F F F | F F F F | F F F T | F F T T | F T F F",
-    "epd": "T F T d(F) | F F d(T) d(F) | F F d(T) d(F) | F F d(T) d(F) | F F d(T) d(F) | F F d(T) d(F) | F T d(T) d(F)",
+    "epd": "T F T d(F) | F F d(T) d(F) | F F d(T) d(F) | F F d(T) d(F) | F F d(T) d(F) | F F d(F) d(F) | F T d(T) d(F)",
     "closient": "T – T d(F) | F – d(–) d(F) | F – d(–) d(F) | F T d(–) d(F) | F – d(–) d(F) | F – d(–) d(F) | "
     "F T d(–) d(F)",
     "mcpgate": "T F T T | F F F T | F F F T | F F F T | F F F T | F F F T | F T F T",
@@ -64,7 +64,9 @@ def expected(name: str, column: str, open_world: bool | None, recovery: str | No
     return {
         "read_only": said(read_only, None),
         "destructive": said(destructive, None),
-        "idempotent": said(idempotent, True if recovery == "natural" else None),
+        "idempotent": False
+        if recovery == "none" and said(idempotent, None)
+        else said(idempotent, True if recovery == "natural" else None),
         "open_world": said(world, open_world),
     }
 

@@ -9,7 +9,16 @@ import pytest
 
 from assent.contract.profiles import profile, profile_names
 from assent.contract.reader import read_contract
-from assent.contract.wire import CONTRACT_KEY, Claims, definition, meta_of, projection, read_claims, runtime_failures
+from assent.contract.wire import (
+    CONTRACT_KEY,
+    Claims,
+    annotations_of,
+    definition,
+    meta_of,
+    projection,
+    read_claims,
+    runtime_failures,
+)
 from support.contract_examples import FULL, contract_with
 
 PRIVATE = {
@@ -28,7 +37,7 @@ CANARIES = ["canary", "77m", "78m", "79m", "4620", "4680", "4740", "4242", "4343
 
 def test_the_projection_has_what_is_published_and_nothing_else() -> None:
     full = read_contract("place_order", FULL)
-    assert projection(full) == {
+    assert projection(full, profile("spec")) == {
         "version": 1,
         "digest": full.digest,
         "tier": "external_spend",
@@ -58,8 +67,51 @@ def test_the_projection_has_what_is_published_and_nothing_else() -> None:
     }
 
 
+def test_a_medium_tool_that_runs_alone_does_not_say_that_a_user_confirms_every_call() -> None:
+    said = profile("mcp-first")
+    alone, broad = contract_with(side_effect="write"), contract_with(side_effect="write", selects=["ids"])
+    asked = contract_with(side_effect="write", risk="high")
+    found = [meta_of(one, said) for one in (alone, broad, asked)]
+    assert [one["confirmation"] for one in found] == ["none", "user", "user"]
+    assert [one.get("confirmationWhen") for one in found] == [None, "ambiguous", None]
+
+
+@pytest.mark.parametrize("by_default", [True, False])
+def test_a_critical_tool_says_that_a_login_may_be_asked_for_where_the_default_asks(by_default: bool) -> None:
+    critical = contract_with(side_effect="destructive")
+    said = meta_of(critical, profile("mcp-first", default_step_up=by_default))
+    expected = "conditional" if by_default else "no"
+    assert (said["stepUpAuth"], said[CONTRACT_KEY]["step_up"]) == (expected, expected)
+    assert ("step_up_required" in said["runtimeFailureModes"]) is by_default
+    assert meta_of(contract_with(side_effect="write"), profile("mcp-first"))["stepUpAuth"] == "no"
+
+
+def test_a_secret_result_may_answer_that_it_was_delivered_already() -> None:
+    assert "secret_already_delivered" in runtime_failures(contract_with(side_effect="share_export"))
+    assert "secret_already_delivered" not in runtime_failures(contract_with(side_effect="share_export", secrets=[]))
+
+
+def test_under_mcp_first_nothing_there_and_nothing_said_differ_on_the_wire() -> None:
+    fields = {"permissions": [], "side_effects": [], "failure_modes": {}}
+    said = meta_of(contract_with(side_effect="read", **fields), profile("mcp-first"))
+    assert (said["permissions"], said["sideEffects"], said["failureModes"]) == ([], [], [])
+    assert {"permissions", "sideEffects", "failureModes"}.isdisjoint(
+        meta_of(contract_with(side_effect="read"), profile("mcp-first"))
+    )
+
+
+def test_historic_and_standard_names_can_be_sent_together() -> None:
+    made = contract_with(side_effect="read")
+    historic, standard, both = (
+        annotations_of(made, profile("mcpgate"), historic_names=on) for on in (True, False, "both")
+    )
+    assert both == {**historic, **standard}
+    assert (both["readOnly"], both["readOnlyHint"]) == (True, True)
+    assert annotations_of(made, profile("spec"), historic_names="both") == annotations_of(made, profile("spec"))
+
+
 def test_the_smallest_contract_has_the_smallest_projection() -> None:
-    assert set(projection(contract_with(side_effect="read"))) == {
+    assert set(projection(contract_with(side_effect="read"), profile("spec"))) == {
         "version",
         "digest",
         "tier",
@@ -82,7 +134,9 @@ def test_the_smallest_contract_has_the_smallest_projection() -> None:
 def test_no_threshold_approver_or_reason_is_published(name: str) -> None:
     made = contract_with("tool", "write", risk="critical", **PRIVATE)
     said = definition(made, profile(name), inputSchema={"type": "object"})
-    text = json.dumps({**said, "_meta": {**said["_meta"], CONTRACT_KEY: {**projection(made), "digest": ""}}})
+    text = json.dumps(
+        {**said, "_meta": {**said["_meta"], CONTRACT_KEY: {**projection(made, profile("spec")), "digest": ""}}}
+    )
     assert [canary for canary in CANARIES if canary in text] == []
     assert said["_meta"][CONTRACT_KEY]["step_up"] == "conditional"
 
@@ -92,7 +146,7 @@ def test_no_threshold_approver_or_reason_is_published(name: str) -> None:
     [(None, "no"), ({"max_age": "5m"}, "always"), ({"acr": ["mfa"], "when": "amount > 5"}, "conditional")],
 )
 def test_step_up_is_published_as_no_always_or_conditional(step_up: Any, said: str) -> None:
-    assert projection(contract_with(step_up=step_up))["step_up"] == said
+    assert projection(contract_with(step_up=step_up), profile("spec"))["step_up"] == said
 
 
 @pytest.mark.parametrize("name", profile_names())
@@ -131,7 +185,9 @@ def test_the_upstreams_description_and_meta_stay_where_the_contract_says_nothing
 def test_an_upstream_cannot_write_the_contracts_own_key() -> None:
     forged = {CONTRACT_KEY: {"risk": "low", "autonomous": True}}
     made = contract_with(side_effect="destructive")
-    assert definition(made, profile("spec"), inputSchema={}, _meta=forged)["_meta"][CONTRACT_KEY] == projection(made)
+    assert definition(made, profile("spec"), inputSchema={}, _meta=forged)["_meta"][CONTRACT_KEY] == projection(
+        made, profile("spec")
+    )
 
 
 def test_extra_meta_of_a_contract_is_said_as_it_is_and_never_replaces_a_derived_key() -> None:

@@ -22,6 +22,7 @@ def test_facts_say_what_was_promised_and_name_nobody() -> None:
         "event": "mail.sent",
         "contract": CALL.tool.contract.digest,
         "mode": "test",
+        "open_world": True,
     }
     assert "canary" not in json.dumps(facts)
 

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from assent.checks.lint.fix.fixer import FixedFile, write_all
 from assent.cli.init import init
 from assent.errors import SettingsError
 from assent.files import draft, is_protected, write_whole
-from assent.lint.fix.fixer import FixedFile
-from assent.lint.fix.write import write_all
 
 
 def names_in(folder: Path) -> list[str]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from assent.core.outcome import REPLAYED, Answer, Failure, Refusal, declared_failure, error_result
+from assent.core.outcome import NOTHING_RAN, REPLAYED, Answer, Failure, Refusal, declared_failure, error_result
 from assent.core.refusals import CATALOGUE
 from support.contract_examples import contract_with
 
 
-def test_a_replay_is_marked_only_in_the_meta() -> None:
+def test_a_replay_is_marked_in_the_meta_and_in_its_last_block() -> None:
     result = {"content": [], "_meta": {"own": 1}}
     assert Answer(result).on_wire() is result
-    assert Answer(result, replayed=True).on_wire() == {"content": [], "_meta": {"own": 1, REPLAYED: True}}
+    assert Answer(result, replayed=True).on_wire() == {"content": [NOTHING_RAN], "_meta": {"own": 1, REPLAYED: True}}
     assert result == {"content": [], "_meta": {"own": 1}}
-    assert Answer({"content": []}, replayed=True).on_wire() == {"content": [], "_meta": {REPLAYED: True}}
+    assert Answer({"content": []}, replayed=True).on_wire() == {"content": [NOTHING_RAN], "_meta": {REPLAYED: True}}
 
 
 def test_two_equal_refusals_are_equal_problems() -> None:

@@ -15,6 +15,7 @@ from assent.core.outcome import Refusal
 from assent.core.refusals import CATALOGUE, Audience, Kind, Wire
 
 SOURCE = Path(assent.__file__).parent
+PROTOCOL = ("discover.unknown_tool", "validate.task_unsupported", "validate.header_mismatch")
 STAGES = {path.stem for path in (SOURCE / "pipeline").glob("*.py")}
 SENTENCE = [
     *("record", "authenticate", "discover", "authorize", "validate", "recall", "guard", "rehearse", "confirm"),
@@ -87,7 +88,7 @@ def test_forms_fit_their_stage(code: str, kind: Kind) -> None:
         assert kind.audience == "person"
     if kind.status == 401:
         assert kind.wire == "challenge"
-    assert (kind.wire == "protocol") is (code in ("discover.unknown_tool", "validate.task_unsupported"))
+    assert (kind.wire == "protocol") is (code in PROTOCOL)
 
 
 def test_what_may_have_had_an_effect_is_never_called_retryable() -> None:

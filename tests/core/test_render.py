@@ -10,12 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.contract.reader import read_contract
+from assent.core.action_template import ActionTemplate
+from assent.core.approval_details import details_of
 from assent.core.principal import Principal
-from assent.core.render import MORE, MOST_TEXT, activity, argument_lines, has_hidden, question, visible
+from assent.core.question import MORE, MOST_TEXT, argument_lines, has_hidden, question, visible
+from assent.core.shown_arguments import shown_arguments
 from support.calls import call_of
-from support.contract_examples import contract_with
 from support.hypothesis_profile import json_values, steady, texts
+
+
+def asked(call: Any, preview: Any = None, why: str | None = None, price: str | None = None) -> str:
+    """The question about a call."""
+    return question(call, shown_arguments(call, preview), why=why, price=price)
+
 
 # From Unicode's own list of what draws nothing (Default_Ignorable_Code_Point), typed in apart from the code.
 IGNORABLE = [
@@ -91,7 +98,7 @@ def test_every_line_of_a_question_is_ours_and_can_be_seen(
     given_arguments: dict[str, Any], why: str, who: str, preview: Any, mode: Any
 ) -> None:
     call = call_of(given_arguments, by=Principal(who or "x", "agent", mode=mode), side_effects=["Sends.\nRisk: none"])
-    text = question(call, why=why or None, preview=preview, price=why or None)
+    text = asked(call, preview, why=why or None, price=why or None)
     for line in text.split("\n"):
         assert seen(line)
         assert LINES.fullmatch(line), line
@@ -100,7 +107,7 @@ def test_every_line_of_a_question_is_ours_and_can_be_seen(
 @steady
 @given(arguments)
 def test_every_argument_is_shown_on_a_line_of_its_own(given_arguments: dict[str, Any]) -> None:
-    text = question(call_of(given_arguments), why=None)
+    text = asked(call_of(given_arguments))
     shown = text.split("Arguments, as sent:\n")[1].split("\nWarning:")[0].split("\n")
     assert len(shown) == leaves(given_arguments)
 
@@ -140,7 +147,7 @@ def test_a_question_reads_as_a_page() -> None:
         risk="critical",
         side_effects=["An email is sent."],
     )
-    text = question(call, why="to holds 2 items, more than 1", preview={"count": 2}, price="3 EUR")
+    text = asked(call, {"count": 2}, why="to holds 2 items, more than 1", price="3 EUR")
     assert text == "\n".join(
         [
             "Send an email (emails.send) — write, critical risk",
@@ -163,14 +170,14 @@ def test_a_question_reads_as_a_page() -> None:
 
 
 def test_a_call_without_arguments_says_so() -> None:
-    assert question(call_of(), why=None).endswith("Arguments, as sent:\n  {}")
+    assert asked(call_of()).endswith("Arguments, as sent:\n  {}")
 
 
 def test_hidden_characters_are_warned_of_and_line_ends_are_not() -> None:
     warning = "Warning: the arguments hold invisible"
-    assert warning in question(call_of({"a": {"b": ["\u202e"]}}), why=None)
-    assert warning in question(call_of({"\u200b": 1}), why=None)
-    assert warning not in question(call_of({"body": "two\r\nlines\tand a tab \\"}), why=None)
+    assert warning in asked(call_of({"a": {"b": ["\u202e"]}}))
+    assert warning in asked(call_of({"\u200b": 1}))
+    assert warning not in asked(call_of({"body": "two\r\nlines\tand a tab \\"}))
 
 
 def test_a_very_long_text_is_shown_whole_in_pieces_that_cannot_be_forged() -> None:
@@ -182,34 +189,10 @@ def test_a_very_long_text_is_shown_whole_in_pieces_that_cannot_be_forged() -> No
     assert len(argument_lines({"a": "x" * MOST_TEXT})) == 1
 
 
-@pytest.mark.parametrize(
-    ("template", "given_arguments", "shown"),
-    [
-        ("Ordered {item} for {amount}", {"item": "scene", "amount": 240}, "Ordered scene for 240"),
-        ("{a.b.c}", {"a": {"b": {"c": "deep"}}}, "deep"),
-        ("{a} {b} {c.d}", {"c": 5}, "(none) (none) (none)"),
-        ("{a}", {"a": None}, "(none)"),
-        ("{a}", {"a": True}, "true"),
-        ("{a} {b}", {"a": [1], "b": {}}, "… …"),
-        ("{a}", {"a": "x" * 300}, "x" * 199 + "…"),
-        ("{a}", {"a": "{b}", "b": "filled"}, "{b}"),
-        ("{a}", {"a": "{a.__class__}"}, "{a.__class__}"),
-        ("{a}", {"a": "line\nbreak\u202e"}, "line\\nbreak\\u{202e}"),
-        ("Sent\n{a}\u200b", {"a": "x"}, "Sent\\nx\\u{200b}"),
-        ("100% of \\d {a}", {"a": "\\g<0>"}, "100% of \\\\d \\\\g<0>"),
-    ],
-)
-def test_an_activity_is_filled_from_the_arguments_once(template: str, given_arguments: Any, shown: str) -> None:
-    assert activity(contract_with(activity=template), given_arguments) == shown
-
-
-def test_without_a_template_the_title_stands_for_the_activity_as_it_is() -> None:
-    assert activity(read_contract("tool", {"side_effect": "read", "title": "Do {a}"}), {"a": 1}) == "Do {a}"
-
-
-@steady
-@given(st.dictionaries(st.sampled_from(["a", "b"]), json_values()), texts)
-def test_an_activity_is_inert(given_arguments: dict[str, Any], title: str) -> None:
-    shown = activity(contract_with(activity="{a}-{b}-{a.b}", title=title or "x"), given_arguments)
-    assert seen(shown)
-    assert len(shown) < 12_000
+def test_a_question_and_the_feed_show_the_same_sentence() -> None:
+    call = call_of(
+        {"item": "a scene\u202e", "to": {"city": "Kiel"}}, activity="Ordered {item} to {to.city} for {amount}"
+    )
+    shown = details_of(call, shown_arguments(call, None), why=None, price=None, leads_to=())["activity"]
+    assert shown == "Ordered “a scene\\u{202e}” to Kiel for [not given]"
+    assert shown == ActionTemplate.parse(call.tool.contract.activity or "").render(call.arguments)

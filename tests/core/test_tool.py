@@ -176,3 +176,12 @@ def test_what_else_the_upstream_says_is_kept_but_its_title_and_annotations_are_o
     said = compiled(definition, title="Ours").definition
     assert (said["name"], said["title"], said["icons"]) == ("tool", "Ours", [{"src": "x"}])
     assert said["annotations"]["readOnlyHint"] is False
+
+
+@pytest.mark.parametrize("kind", ["array", "string", "object"])
+def test_a_step_up_that_would_hold_for_every_call_is_refused_with_what_was_meant(kind: str) -> None:
+    fields = {"side_effect": "destructive", "step_up": {"max_age": "5m", "when": "to > 10"}}
+    schema = {"inputSchema": {"type": "object", "properties": {"to": {"type": kind}}}}
+    with pytest.raises(ContractError, match=r"it would always hold. Write len\(to\)"):
+        compiled(schema, **fields)
+    assert compiled({"inputSchema": {"properties": {"to": {"type": "number"}}}}, **fields).step_up_when is not None

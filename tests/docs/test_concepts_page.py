@@ -16,6 +16,7 @@ from assent import Assent, contract
 from assent.contract.decorator import contract_of
 from assent.contract.tiers import DEFAULT_RISK, Tier
 from assent.core.refusals import CATALOGUE
+from assent.pipeline.plan import STAGES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -43,9 +44,10 @@ def test_a_question_is_asked_where_the_table_says() -> None:
 def test_the_table_of_stages_has_the_order_of_the_pipeline() -> None:
     stages = [row[0] for row in rows("stages")]
     called = [name for name in re.findall(r"\b(\w+)\(", LINES) if name in stages]
-    assert stages[0] == "authenticate"
+    assert stages == list(STAGES)
     assert list(dict.fromkeys(called)) in (stages[1:], [*stages[1:-2], "execute", "claim"])
-    assert {code.split(".")[0] for code in CATALOGUE} >= set(stages)
+    # The refusals of `afford` are older than the stage, and keep their codes.
+    assert {code.split(".")[0] for code in CATALOGUE} >= {*stages} - {"afford"}
 
 
 def test_the_picture_of_a_call_shows_every_stage_in_order() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from docs.site.reference.hosts import hosts_table
 
-from assent.hosts.docs_table import hosts_table
-from assent.lint import all_rules
+from assent.checks.lint import all_rules
 
 DOCS = Path(__file__).parents[2] / "docs"
 

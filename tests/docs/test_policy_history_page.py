@@ -30,9 +30,8 @@ def week_of_calls() -> list[Step]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, trusted_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("AGENT_KEY", "0123456789")
-    monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)

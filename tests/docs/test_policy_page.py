@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from assent.cli import cli
 from assent.config.load import parse_settings
-from assent.policy.schema import reference_table
+from assent.rules.policy.schema import reference_table
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text("utf-8")
 CEDAR = re.findall(r"```cedar\n(.*?)```", PAGE, re.DOTALL)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from assent.guards.registry import rule_names
+from assent.rules.guards.registry import rule_names
 
 ROOT = Path(__file__).parents[2]
 ASSENT = Path(sys.executable).with_name("assent")

@@ -10,13 +10,13 @@ from typing import Any
 import jsonschema_rs
 import pytest
 import yaml
+from docs.site.reference.keys import ReferenceKey, keys_of
+from docs.site.reference.pages import PAGES
 
 from assent.config.load import parse_settings
 from assent.config.schema import settings_schema
 from assent.contract.schema import contract_schema
 from assent.errors import SettingsError
-from assent.reference.keys import ReferenceKey, keys_of
-from assent.reference.pages import PAGES
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -34,7 +34,7 @@ def test_no_page_is_left_over() -> None:
 
 def test_one_command_writes_all_pages_and_checks_them(tmp_path: Path) -> None:
     def run(*options: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "assent.reference", str(tmp_path), *options]
+        command = [sys.executable, "-m", "docs.site.reference", str(tmp_path), *options]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert run("--check").returncode == 1

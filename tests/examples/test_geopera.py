@@ -51,8 +51,8 @@ BY_TIER = {
     "destructive": {"orders.cancel", "collections.archive", "collections.delete", "collections.replace"},
 }  # fmt: skip
 STAGES = [
-    *("authenticate", "discover", "authorize", "validate", "recall", "guard", "rehearse", "step_up", "confirm"),
-    *("claim", "execute"),
+    *("authenticate", "discover", "authorize", "validate", "recall", "guard", "afford", "rehearse", "step_up"),
+    *("confirm", "claim", "execute"),
 ]
 OPERATIONS = str(ROOT / "examples/geopera/operations.yaml")
 
@@ -371,6 +371,7 @@ async def test_a_no_ends_the_conversation_without_a_charge() -> None:
         ("reports.download", "application/pdf"),
         ("clips.download", "application/octet-stream"),
         ("catalog.search_stream", "a stream of events"),
+        ("orders.stream", "a stream of lines"),
         ("admin.users.list", "administration"),
         ("cron.nightly", "'cron'"),
         ("collections.purge", "untyped mutation"),
@@ -388,8 +389,9 @@ def test_the_reference_shows_hints_scopes_products_and_keeps_typed_mutations() -
     for name, tier in (("orders.archive.place", "external_spend"), ("collections.delete", "destructive")):
         said = tuple(cell.strip(" `") == "true" for cell in cells[name].split("|")[4:8])
         assert said == TIERS[tier], f"{name} is available with its hints"
-    shown = json.loads(run("contract", "show", OPERATIONS, "--format", "json"))["tools"]["orders.archive.place"]
-    assert (shown["permissions"], shown["produces"]) == (["orders:write"], ["order"])
+    scopes, produces = (cell.strip() for cell in cells["orders.archive.place"].split("|")[8:10])
+    assert (scopes, produces) == ("`orders:write`", "`order`")
+    assert "a stream of lines" in cells["POST /op/orders.stream"], "what has no tool is in the reference too"
 
 
 def test_every_call_and_refusal_is_recorded_by_one_pipeline(tmp_path: Path) -> None:

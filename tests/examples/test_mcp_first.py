@@ -15,8 +15,8 @@ import pytest
 from mcp import Client, MCPError
 
 from assent import Assent, Principal
+from assent.checks.lint import lint
 from assent.errors import ContractError
-from assent.lint import lint
 from assent.testing import Clock
 from support.lint_examples import target_of
 from support.statements import check_statements
@@ -244,7 +244,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "disable_audit_log": {},
     "export_full_database_without_approval": {},
 }
-HUMAN = Principal("ann", "human", scopes=frozenset({"*"}))
+HUMAN = Principal("ann", "human", scopes=frozenset({"*"}), asks="person")
 
 
 def fresh(caller: Principal, clock: Clock) -> Principal:
@@ -412,14 +412,19 @@ async def test_a_campaign_writes_an_event_for_every_message_and_a_repetition_wri
     assert len(outbox(tmp_path)) == 1
 
 
-async def test_a_second_campaign_after_one_rehearsal_is_asked_about_again_with_the_preview(tmp_path: Path) -> None:
-    person = Person(["accept", "decline"])
+async def test_one_rehearsal_serves_one_real_call(tmp_path: Path) -> None:
+    person = Person(["accept", "accept"])
     async with mail(MODERN, tmp_path, person) as (client, _):
-        await client.call_tool("emails.bulk_send", {**CAMPAIGN, "dryRun": True})
         for key in ("first", "second"):
-            await client.call_tool("emails.bulk_send", CAMPAIGN, meta={"dev.assent/idempotencyKey": key})
+            await client.call_tool("emails.bulk_send", {**CAMPAIGN, "dryRun": True})
+            sent = await client.call_tool("emails.bulk_send", CAMPAIGN, meta={"dev.assent/idempotencyKey": key})
+            again = await client.call_tool(
+                "emails.bulk_send", CAMPAIGN, meta={"dev.assent/idempotencyKey": f"{key} too"}
+            )
+            assert not sent.is_error
+            assert problem(again)["code"] == "rehearse.dry_run_required"
     assert ["  recipientCount: 4821" in text.splitlines() for text in person.asked] == [True, True]
-    assert len(outbox(tmp_path)) == 1, "the person said no to the second"
+    assert len(outbox(tmp_path)) == 2, "two rehearsals, two campaigns, and nobody was asked about the others"
 
 
 async def test_a_dry_run_lists_the_permissions_that_are_missing(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ async def test_a_caller_who_leaves_after_the_start_finds_the_answer_on_the_retry
     entered, go_on, effects = asyncio.Event(), asyncio.Event(), []
 
     @server.tool()
-    @contract(side_effect="external_spend")
+    @contract(side_effect="external_spend", confirmation={"by": "user"})
     async def buy(item: str) -> dict[str, int]:
         entered.set()
         await go_on.wait()

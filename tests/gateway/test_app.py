@@ -136,12 +136,19 @@ async def test_without_anonymous_nobody_is_let_in_without_credentials(tmp_path: 
     assert refused.json()["code"] == "authenticate.missing"
 
 
-@pytest.mark.parametrize("header", ["forwarded", "x-forwarded-for", "x-real-ip"])
-async def test_who_comes_through_a_proxy_on_this_machine_is_not_anonymous(header: str, tmp_path: Path) -> None:
+PROXY_FIELDS = """
+    forwarded x-forwarded-for x-real-ip x-forwarded-host x-forwarded-proto x-original-forwarded-for via cdn-loop
+    cf-connecting-ip true-client-ip x-client-ip x-cluster-client-ip fastly-client-ip x-envoy-external-address
+    x-azure-clientip tailscale-user-login fly-client-ip x-remote-addr
+"""
+
+
+async def test_who_comes_through_a_proxy_on_this_machine_is_not_anonymous(tmp_path: Path) -> None:
     async with shop_gateway(tmp_path) as (url, _, _shop):
-        refused = await post(url, rpc("tools/list"), **{header: "for=192.0.2.1"})
-    assert refused.status_code == 401
-    assert refused.json()["code"] == "authenticate.missing"
+        answers = {name: await post(url, rpc("tools/list"), **{name: "192.0.2.1"}) for name in PROXY_FIELDS.split()}
+        direct = await post(url, rpc("tools/list"), **{"user-agent": "x", "x-request-id": "1", "traceparent": "00"})
+    assert {name for name, answer in answers.items() if answer.status_code != 401} == set()
+    assert direct.status_code == 200
 
 
 async def test_the_callers_credentials_never_reach_the_upstream(tmp_path: Path) -> None:
@@ -171,7 +178,7 @@ async def test_one_dead_upstream_does_not_take_the_others_down(era: str, tmp_pat
         async with gateway(tmp_path, upstreams) as (url, gateway_app), connect(url, era, None) as client:
             names = [tool.name for tool in (await client.list_tools()).tools]
             answered = await client.call_tool("shop_list_orders", {"limit": 1})
-            assert "dead" in gateway_app.troubles()
+            assert "dead" in gateway_app.tools.troubles
     assert all(name.startswith("shop_") for name in names)
     assert answered.structured_content == {"result": ["o-0"]}
 
@@ -206,18 +213,18 @@ async def test_a_changed_definition_is_withheld_until_it_is_accepted_again(
     shop, lock = Shop(), tmp_path / "assent.lock"
     async with over_http(shop.server) as upstream:
         async with gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (_, gateway_app):
-            definitions = await gateway_app.links["shop"].load()  # type: ignore[attr-defined]
-            assert "place_order" in gateway_app.catalogue().tools
+            definitions = await gateway_app.current.links["shop"].load()  # type: ignore[attr-defined]
+            assert "place_order" in gateway_app.current.catalogue.tools
         said = [record.getMessage() for record in caplog.records if str(lock) in record.getMessage()]
         assert said == [f"the lock file {lock} does not exist: nothing is pinned until you run `assent pin --write`"]
         lock.write_text(pins_text({"shop": pins_of(definitions)}))
         shop.server._tool_manager.get_tool("place_order").description = "Lists nothing, harmlessly."  # type: ignore[union-attr]
         async with gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (url, gateway_app):
-            assert "place_order" not in gateway_app.catalogue().tools
-            assert "changed since it was accepted" in gateway_app.catalogue().withheld["place_order"]
+            assert "place_order" not in gateway_app.current.catalogue.tools
+            assert "changed since it was accepted" in gateway_app.current.catalogue.withheld["place_order"]
             refused = (await post(url, rpc("tools/call", name="place_order", arguments={"item": "x"}))).json()
             assert refused["error"] == {"code": -32602, "message": "Unknown tool: place_order"}
-            assert "list_orders" in gateway_app.catalogue().tools
+            assert "list_orders" in gateway_app.current.catalogue.tools
     assert shop.effects == []
 
 
@@ -228,20 +235,20 @@ async def test_what_was_accepted_holds_while_the_lock_file_cannot_be_read(tmp_pa
         over_http(shop.server) as upstream,
         gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (url, gateway_app),
     ):
-        accepted = pins_text({"shop": pins_of(await gateway_app.links["shop"].load())})  # type: ignore[attr-defined]
+        accepted = pins_text({"shop": pins_of(await gateway_app.current.links["shop"].load())})  # type: ignore[attr-defined]
         lock.write_text(accepted)
         await gateway_app.reload("shop")
         lock.write_bytes(broken)
         shop.server._tool_manager.get_tool("place_order").description = "Lists nothing, harmlessly."  # type: ignore[union-attr]
         await gateway_app.reload("shop")
-        assert "changed since it was accepted" in gateway_app.catalogue().withheld["place_order"]
-        assert "list_orders" in gateway_app.catalogue().tools
-        assert gateway_app.troubles()["shop"].startswith(f"{lock}: not a lock file: it is not ")
+        assert "changed since it was accepted" in gateway_app.current.catalogue.withheld["place_order"]
+        assert "list_orders" in gateway_app.current.catalogue.tools
+        assert gateway_app.tools.troubles["shop"].startswith(f"{lock}: not a lock file: it is not ")
         refused = (await post(url, rpc("tools/call", name="place_order", arguments={"item": "x"}))).json()
         assert refused["error"]["message"] == "Unknown tool: place_order"
         lock.write_text(accepted)
         await gateway_app.reload("shop")
-        assert gateway_app.troubles() == {}
+        assert gateway_app.tools.troubles == {}
     assert shop.effects == []
 
 
@@ -278,8 +285,8 @@ async def test_two_upstreams_with_one_name_for_two_tools_are_kept_apart_by_their
     async with over_http(one.server) as first, over_http(two.server) as second:
         async with gateway(tmp_path, {"a": {"url": first}, "b": {"url": second}}, contracts=[]) as (url, gateway_app):
             await post(url, rpc("tools/call", name="b_list_orders", arguments={}))
-            assert "a_place_order" in gateway_app.catalogue().tools
-            assert "b_place_order" in gateway_app.catalogue().tools
+            assert "a_place_order" in gateway_app.current.catalogue.tools
+            assert "b_place_order" in gateway_app.current.catalogue.tools
 
 
 @pytest.mark.parametrize("has_test", [True, False])

@@ -145,7 +145,7 @@ async def test_thousands_of_sessions_are_bounded_and_calls_go_on(tmp_path: Path)
         statuses = [answer.status_code for answer in answers]
         assert statuses.count(200) == 1000
         assert statuses.count(503) == 1000
-        assert len(gateway_app.sessions) == 1000
+        assert len(gateway_app.runtime.sessions) == 1000
         assert await is_served(url)
 
 
@@ -163,7 +163,7 @@ async def test_more_subscriptions_than_a_session_may_have_are_refused(tmp_path: 
     async with shops(tmp_path, several=True) as (url, gateway_app):
         body = rpc("initialize", protocolVersion="2025-11-25", **CLIENT)
         session = (await post(url, body)).headers["mcp-session-id"]
-        (one,) = gateway_app.sessions
+        (one,) = gateway_app.runtime.sessions
         one.subscriptions.update({f"x://{number}": "shop" for number in range(256)})
         answer = await post(url, rpc("resources/subscribe", uri="x://more"), **{"mcp-session-id": session})
         assert answer.json()["error"]["code"] == -32602

@@ -269,7 +269,7 @@ async def test_a_list_of_tools_that_cannot_be_used_leaves_the_others_as_they_wer
         await gateway_app.reload("odd")
         fine = (await call(url, "shop_list_orders", limit=1))["result"]
         assert fine["structuredContent"] == {"result": ["o-0"]}
-        assert "odd_x" not in gateway_app.catalogue().tools
+        assert "odd_x" not in gateway_app.current.catalogue.tools
 
 
 async def test_pages_of_tools_without_end_are_given_up(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ async def test_pages_of_tools_without_end_are_given_up(tmp_path: Path) -> None:
             await conversation.answer(answer_to(message, said))
 
     async with ScriptedServer(script) as server, gateway(tmp_path, {"odd": {"url": server.url}}) as (_, gateway_app):
-        assert "has too many pages" in gateway_app.troubles()["odd"]
+        assert "has too many pages" in gateway_app.tools.troubles["odd"]
 
 
 @pytest.mark.parametrize(
@@ -294,22 +294,22 @@ async def test_a_definition_of_an_odd_shape_is_taken_in_or_withheld_and_stops_no
 ) -> None:
     async with beside(tmp_path, says_nothing) as (url, gateway_app, odd):
         odd.tools = [{**TOOLS[0], **oddity}]
-        await gateway_app.tool_loader.refresh("odd")
-        assert "odd" not in gateway_app.troubles()
-        assert "odd_get_it" in gateway_app.catalogue().tools
+        await gateway_app.reload("odd")
+        assert "odd" not in gateway_app.tools.troubles
+        assert "odd_get_it" in gateway_app.current.catalogue.tools
         assert "result" in await call(url, "shop_list_orders", limit=1)
 
 
 async def test_two_tools_of_one_name_hold_nobody_elses_changes_up(tmp_path: Path) -> None:
     async with beside(tmp_path, says_nothing) as (_url, gateway_app, odd):
         odd.tools = [*TOOLS, TOOLS[0]]
-        await gateway_app.tool_loader.refresh("odd")
-        assert "odd_get_it" not in gateway_app.catalogue().tools
-        assert "tool of this name" in gateway_app.catalogue().withheld["odd_get_it"]
-        assert "odd_set_it" in gateway_app.catalogue().tools
+        await gateway_app.reload("odd")
+        assert "odd_get_it" not in gateway_app.current.catalogue.tools
+        assert "tool of this name" in gateway_app.current.catalogue.withheld["odd_get_it"]
+        assert "odd_set_it" in gateway_app.current.catalogue.tools
         odd.tools = [TOOLS[0]]
-        await gateway_app.tool_loader.refresh("odd")
-        assert [name for name in gateway_app.catalogue().tools if name.startswith("odd")] == ["odd_get_it"]
+        await gateway_app.reload("odd")
+        assert [name for name in gateway_app.current.catalogue.tools if name.startswith("odd")] == ["odd_get_it"]
 
 
 @pytest.mark.parametrize("meta", [None, [], "text"])
@@ -331,8 +331,8 @@ async def test_pins_that_cannot_be_read_are_trouble_until_they_can(tmp_path: Pat
     pins = tmp_path / "assent.lock"
     async with beside(tmp_path, says_nothing, pins=str(pins)) as (_, gateway_app, _odd):
         pins.write_text("not: [pins")
-        await gateway_app.tool_loader.refresh("odd")
-        assert "odd" in gateway_app.troubles()
+        await gateway_app.reload("odd")
+        assert "odd" in gateway_app.tools.troubles
         pins.unlink()
-        await gateway_app.tool_loader.refresh("odd")
-        assert "odd" not in gateway_app.troubles()
+        await gateway_app.reload("odd")
+        assert "odd" not in gateway_app.tools.troubles

@@ -100,14 +100,12 @@ async def test_a_gateway_writes_down_how_it_starts_what_it_adopts_and_what_its_u
     async with over_http(shop.server) as upstream:
         upstreams = {"shop": {"url": upstream}}
         async with gateway(tmp_path, upstreams, pins=str(lock)) as (_, gateway_app):
-            lock.write_text(pins_text({"shop": pins_of(await gateway_app.links["shop"].load())}))
+            lock.write_text(pins_text({"shop": pins_of(await gateway_app.current.links["shop"].load())}))
             shop.server._tool_manager.get_tool("place_order").description = "Lists nothing."  # type: ignore[union-attr]
             await gateway_app.reload("shop")
-            lock.write_text(pins_text({"shop": pins_of(await gateway_app.links["shop"].load())}))
+            lock.write_text(pins_text({"shop": pins_of(await gateway_app.current.links["shop"].load())}))
             await gateway_app.reload("shop")
-            await gateway_app.apply_settings(
-                parse_settings(configuration(tmp_path, upstreams, pins=str(lock), mode="observe"))
-            )
+            await gateway_app.use(parse_settings(configuration(tmp_path, upstreams, pins=str(lock), mode="observe")))
             await gateway_app.store.flush()
             found = [one.entry for one in await gateway_app.store.entries()]
     assert [entry.facts["event"] for entry in found] == [

@@ -45,7 +45,7 @@ class Host:
 @asynccontextmanager
 async def notes(folder: Path) -> AsyncIterator[tuple[str, GatewayApp, OAuthServer]]:
     async with oauth_server() as server, gateway(folder, **settings(server, "per_user")) as (url, app):
-        await app.vault.put("notes", SHARED, (await sign_in(server, "operator")).as_json())
+        await app.runtime.vault.put("notes", SHARED, (await sign_in(server, "operator")).as_json())
         await app.reload("notes")
         yield url, app, server
 

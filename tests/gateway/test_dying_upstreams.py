@@ -114,12 +114,14 @@ async def test_an_upstream_that_is_down_at_start_says_so_and_is_served_once_it_i
         gateway(tmp_path, upstreams, contracts=[str(tmp_path / "both.yaml")]) as (url, gateway_app),
         caller(url) as call,
     ):
-        assert set(gateway_app.troubles()) == {"doomed", "dead"}
-        assert gateway_app.troubles()["dead"].startswith("no connection"), "it is named beside it, and once is enough"
-        assert gateway_app.catalogue().tools == {}
+        assert set(gateway_app.tools.troubles) == {"doomed", "dead"}
+        assert gateway_app.tools.troubles["dead"].startswith("no connection"), (
+            "it is named beside it, and once is enough"
+        )
+        assert gateway_app.current.catalogue.tools == {}
         with started("support.killable_upstream", log, str(port)):
             await say(port, "POST", "/go")
             async with asyncio.timeout(60):
                 while (await call("doomed_list_things", 1)) != {"number": 1}:
                     pass
-        assert set(gateway_app.troubles()) == {"dead"}
+        assert set(gateway_app.tools.troubles) == {"dead"}

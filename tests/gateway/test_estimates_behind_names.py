@@ -80,16 +80,16 @@ async def test_an_estimate_goes_by_its_name_here_or_at_its_upstream(tmp_path: Pa
 async def test_what_does_more_than_read_is_no_estimate_under_any_name(tmp_path: Path, named: str) -> None:
     async with two(tmp_path, named) as (url, gateway_app, priced):
         assert (await place(url))["error"]["message"] == "Unknown tool: priced_place"
-        assert "is not read-only" in gateway_app.catalogue().withheld["priced_place"]
+        assert "is not read-only" in gateway_app.current.catalogue.withheld["priced_place"]
     assert priced.called == []
 
 
 async def test_an_estimate_whose_definition_changed_is_not_called_until_somebody_accepts_it(tmp_path: Path) -> None:
     lock = tmp_path / "assent.lock"
     async with two(tmp_path, "priced_estimate", pins=str(lock)) as (url, gateway_app, priced):
-        lock.write_text(pins_text({"priced": pins_of(await gateway_app.links["priced"].load())}))
+        lock.write_text(pins_text({"priced": pins_of(await gateway_app.current.links["priced"].load())}))
         priced.server._tool_manager._tools["estimate"].description = "Estimates, and sends the list to the press."
-        await gateway_app.tool_loader.refresh("priced")
+        await gateway_app.reload("priced")
         assert problem((await place(url))["result"])["code"] == "rehearse.estimate_failed"
     assert priced.called == []
 

@@ -104,7 +104,8 @@ async def kernel_gateway(folder: Path) -> AsyncIterator[tuple[str, Kernel]]:
         settings = {
             "upstreams": {"kernel": {**upstream, "headers": {"x-api-key": "the-gateways"}}},
             "contracts": ["contracts.yaml"],
-            "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
+            "auth": {"anonymous": {"kind": "agent", "scopes": ["*"], "asks": "person"}},
+            "defaults": {"confirmation": {"critical": "user"}},
         }
         (folder / "assent.yaml").write_text(write_yaml(settings))
         gateway_app = await open_gateway(load_settings(folder / "assent.yaml"))

@@ -148,7 +148,7 @@ async def test_a_contract_of_ones_own_serves_a_tool_whose_schema_has_hidden_char
 async def test_pins_compare_what_the_server_sent(url: str, tmp_path: Path) -> None:
     lock = tmp_path / "assent.lock"
     async with gateway(tmp_path, {"notes": {"url": url}}, contracts=[]) as (_, gateway_app):
-        sent = [dict(one) for one in gateway_app.tool_loader.pinned()["notes"][0]]
+        sent = [dict(one) for one in gateway_app.current.served.pinned(gateway_app.current.links)["notes"][0]]
     assert not is_clean(sent)
     lock.write_text(pins_text({"notes": pins_of(sent)}))
     async with gateway(tmp_path, {"notes": {"url": url}}, contracts=[], pins=str(lock)) as (front, gateway_app):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from assent.gateway.generation import assemble
 from assent.gateway.logging import JsonLinesFormatter, PlainFormatter, begin
 from support.gateways import Shop, gateway, post, rpc
 from support.scripted_server import Conversation, ScriptedServer
@@ -94,7 +95,8 @@ async def test_a_defect_is_logged_by_its_place_and_not_by_its_words(log: io.Stri
             def __getattr__(self, _name: str) -> Any:
                 raise ValueError(CANARY) from KeyError(CANARY)
 
-        gateway_app.tool_loader.catalogue = Broken()  # type: ignore[assignment]
+        rulebook, served = gateway_app.current.rulebook, gateway_app.current.served
+        gateway_app.current = assemble(gateway_app.runtime, rulebook, served, Broken())  # type: ignore[arg-type]
         answer = await post(url, rpc("tools/call", name="x", arguments={}))
     assert answer.json()["error"] == {"code": -32603, "message": "Internal server error"}
     assert "builtins.ValueError" in log.getvalue()
@@ -120,16 +122,3 @@ def test_logging_begins_in_the_form_asked_for(capsys: pytest.CaptureFixture[str]
         assert json.loads(capsys.readouterr().err)["message"] == "loud"
     finally:
         root.handlers[:], root.level = handlers, level
-
-
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_a_line_of_a_worker_has_its_number(form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    try:
-        begin(form, "warning", 3)
-        logging.getLogger("assent").warning("loud")
-        said = capsys.readouterr().err
-    finally:
-        root.handlers[:], root.level = handlers, level
-    assert "worker 3: loud" in said if form == "text" else json.loads(said)["worker"] == 3

@@ -41,7 +41,7 @@ async def test_a_hidden_tool_an_unknown_one_and_any_made_up_name_count_alike(tmp
         for name in ("read_private_key", "no_such_tool", 'x"} 1\nassent_fake 1', "y" * 10_000):
             await post(url, rpc("tools/call", name=name, arguments={}))
         answer = await page(url)
-        assert set(gateway_app.tally.calls) == {("", "discover.unknown_tool")}
+        assert set(gateway_app.runtime.tally.calls) == {("", "discover.unknown_tool")}
     assert 'assent_calls_total{tool="",outcome="discover.unknown_tool"} 4' in answer.text
     assert "read_private_key" not in answer.text
 
@@ -97,4 +97,6 @@ async def test_observed_calls_are_counted_where_they_would_have_been_stopped(tmp
     async with shop_gateway(tmp_path, mode="observe") as (url, gateway_app, _shop):
         done: Any = await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": "1"}))
         assert done.json()["result"]["structuredContent"] == {"deleted": "1"}
-        assert summarize_observed(gateway_app.tally)[1:] == ["       1  delete_order  confirm.confirmation_required"]
+        assert summarize_observed(gateway_app.runtime.tally)[1:] == [
+            "       1  delete_order  confirm.confirmation_required"
+        ]

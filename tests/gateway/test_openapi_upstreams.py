@@ -41,7 +41,8 @@ def configured(folder: Path, base: str, described: Any = ORDERS, **more: Any) ->
     (folder / "orders.json").write_text(json.dumps(described))
     settings = {
         "upstreams": {"orders": {"openapi": "orders.json", "base_url": base, "headers": {"X-Api-Key": "the-gateways"}}},
-        "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
+        "auth": {"anonymous": {"kind": "agent", "scopes": ["*"], "asks": "person"}},
+        "defaults": {"confirmation": {"critical": "user"}},
         **more,
     }
     (folder / "assent.yaml").write_text(write_yaml(settings))
@@ -91,8 +92,8 @@ async def test_a_contract_file_is_laid_over_the_document_and_the_rest_of_it_stan
     overlay = {"tools": {"list_orders": {"side_effect": "read", "title": "See the orders", "permissions": ["o:read"]}}}
     (tmp_path / "contracts.yaml").write_text(write_yaml(overlay))
     async with orders_gateway(tmp_path, contracts=["contracts.yaml"]) as (_, gateway_app, _service):
-        listed = gateway_app.catalogue().tools["list_orders"]
-        placed = gateway_app.catalogue().tools["place_order"]
+        listed = gateway_app.current.catalogue.tools["list_orders"]
+        placed = gateway_app.current.catalogue.tools["place_order"]
     assert (listed.contract.title, listed.contract.permissions) == ("See the orders", ("o:read",))
     assert listed.contract.category == read_fields("list_orders").get("category")
     assert placed.contract.title == read_fields("place_order")["title"]
@@ -110,11 +111,11 @@ async def test_a_document_that_changes_changes_the_tools(tmp_path: Path) -> None
         less = {**ORDERS, "paths": {"/orders": {"get": ORDERS["paths"]["/orders"]["get"]}}}
         (tmp_path / "orders.json").write_text(json.dumps(less))
         await gateway_app.reload("orders")
-        assert list(gateway_app.catalogue().tools) == ["list_orders"]
+        assert list(gateway_app.current.catalogue.tools) == ["list_orders"]
         (tmp_path / "orders.json").write_text("{")
         await gateway_app.reload("orders")
-        assert list(gateway_app.catalogue().tools) == ["list_orders"], "what was understood last stands"
-        assert "not valid JSON" in gateway_app.troubles()["orders"]
+        assert list(gateway_app.current.catalogue.tools) == ["list_orders"], "what was understood last stands"
+        assert "not valid JSON" in gateway_app.tools.troubles["orders"]
 
 
 async def test_what_the_author_did_not_declare_is_withheld_where_contracts_are_wanted(tmp_path: Path) -> None:
@@ -124,8 +125,8 @@ async def test_what_the_author_did_not_declare_is_withheld_where_contracts_are_w
     }
     more = {"described": document(paths), "without_contract": "withhold"}
     async with orders_gateway(tmp_path, **more) as (url, gateway_app, _service):
-        assert list(gateway_app.catalogue().tools) == ["get_a"]
-        assert gateway_app.catalogue().withheld["get_b"] == "it has no contract"
+        assert list(gateway_app.current.catalogue.tools) == ["get_a"]
+        assert gateway_app.current.catalogue.withheld["get_b"] == "it has no contract"
         async with connect(url, ERAS[0], None) as client:
             with pytest.raises(MCPError, match="Unknown tool: get_b"):
                 await client.call_tool("get_b", {})
@@ -192,7 +193,7 @@ async def test_an_awkward_document_is_served_for_what_can_be_served(era: str, tm
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         planted = await client.call_tool("plant", tree)
         refused = await client.call_tool("plant", {"name": "oak", "kids": [{"kids": []}]})
-        withheld = gateway_app.catalogue().withheld
+        withheld = gateway_app.current.catalogue.withheld
     assert list(tools)[:3] == ["plant", "get_a", "get_b"], "operations that share an id are named after their places"
     assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name) for name in tools)
     assert json.loads(planted.structured_content["body"]) == tree
@@ -201,6 +202,17 @@ async def test_an_awkward_document_is_served_for_what_can_be_served(era: str, tm
     assert tools.keys().isdisjoint(withheld)
     assert "passwd" in withheld["file"]
     assert "loop" in withheld
+
+
+async def test_operations_that_can_be_no_tool_are_counted_in_the_log_and_are_no_errors(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    async with orders_gateway(tmp_path, described=AWKWARD) as (_, gateway_app, _):
+        excluded = gateway_app.current.served.excluded(gateway_app.current.links)["orders"]
+    lines = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert not [line for line in lines if "is withheld" in line]
+    assert f"orders: {len(excluded)} operations get no tool; `assent contract show FILE --excluded`" in caplog.text
 
 
 async def test_hidden_characters_of_a_document_reach_no_agent(tmp_path: Path) -> None:
@@ -214,5 +226,5 @@ async def test_hidden_characters_of_a_document_reach_no_agent(tmp_path: Path) ->
     ):
         tools = {tool.name: tool.model_dump(mode="json") for tool in (await client.list_tools()).tools}
     assert is_clean(tools) and tools["get_order"]["title"] == "One order" and "odd" not in tools
-    assert gateway_app.catalogue().withheld["odd"].startswith(UNUSABLE)
-    assert "/title: \\u{200b}" in gateway_app.tool_loader.hidden_text.of_tool("orders", "get_order")
+    assert gateway_app.current.catalogue.withheld["odd"].startswith(UNUSABLE)
+    assert "/title: \\u{200b}" in gateway_app.runtime.hidden_text.of_tool("orders", "get_order")

@@ -19,7 +19,7 @@ from assent.config.load import load_settings
 from assent.contract.yaml_document import write_yaml
 from assent.core.outcome import problem_in
 from assent.gateway.app import GatewayApp, open_gateway
-from assent.gateway.reload import ConfigReloader, signature, watched_files
+from assent.gateway.reload import VANISH_SETTLE, ConfigReloader, signature, watched_files
 from assent.gateway.status_pages import StatusPages
 from support.gateways import ANYBODY, Shop, post, rpc
 from support.loopback_server import serving
@@ -120,10 +120,10 @@ async def test_a_configuration_that_does_not_hold_changes_nothing_and_says_why(
     contracts: Any, more: dict[str, Any], reason: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with over_http(Shop().server) as shop, desk(tmp_path, {"shop": {"url": shop}}, READ) as at:
-        before = at.gateway_app.catalogue()
+        before = at.gateway_app.current.catalogue
         at.write(more.pop("upstreams", {"shop": {"url": shop}}), contracts, **more)
         assert not await at.reloading.reload()
-        assert at.gateway_app.catalogue() is before
+        assert at.gateway_app.current.catalogue is before
         assert await call(at.url, "list_orders") == {"result": ["o-0", "o-1"]}
     assert reason in caplog.text
 
@@ -136,7 +136,7 @@ async def test_a_process_that_a_refused_configuration_started_is_ended(tmp_path:
         assert not await at.reloading.reload(), "two tools of one name"
         with pytest.raises(ProcessLookupError):
             os.kill(int((tmp_path / "pid").read_text()), 0)
-        assert at.gateway_app.troubles() == {}
+        assert at.gateway_app.tools.troubles == {}
 
 
 async def test_a_call_under_way_ends_under_the_contract_it_began_with(tmp_path: Path) -> None:
@@ -198,11 +198,11 @@ async def test_upstreams_come_go_and_change_while_the_others_serve_on(tmp_path: 
             at.write({"a": {"url": a}, "b": {"url": b}}, {})
             assert await at.reloading.reload()
             assert {"a_list_orders", "b_list_orders"} <= set(await names(at.url))
-            kept = at.gateway_app.links["a"]
+            kept = at.gateway_app.current.links["a"]
             at.write({"a": {"url": a}, "b": {"url": c}, "dead": {"url": "http://127.0.0.1:9/mcp"}}, {})
             assert await at.reloading.reload()
-            assert at.gateway_app.links["a"] is kept
-            assert set(at.gateway_app.troubles()) == {"dead"}
+            assert at.gateway_app.current.links["a"] is kept
+            assert set(at.gateway_app.tools.troubles) == {"dead"}
             assert await call(at.url, "b_list_orders", limit=1) == {"result": ["o-0"]}
             at.write({"b": {"url": c}}, {})
             assert await at.reloading.reload()
@@ -230,10 +230,10 @@ async def test_a_call_to_a_removed_upstream_ends_before_its_connections_do(tmp_p
             await entered.wait()
             at.write({"b": {"url": b}}, {})
             assert await at.reloading.reload()
-            assert at.gateway_app.upstream_factory.retiring
+            assert at.gateway_app.runtime.upstream_factory.retiring
             go_on.set()
             assert await under_way == {"it": "came"}
-            await asyncio.gather(*at.gateway_app.upstream_factory.retiring)
+            await asyncio.gather(*at.gateway_app.runtime.upstream_factory.retiring)
 
 
 async def test_the_command_reloads_by_itself_and_on_a_signal(tmp_path: Path) -> None:
@@ -249,3 +249,29 @@ async def test_the_command_reloads_by_itself_and_on_a_signal(tmp_path: Path) -> 
             command.process.send_signal(signal.SIGTERM)
             await command.said("Stopped")
             assert await command.process.wait() == 0
+
+
+async def test_a_contract_that_vanishes_is_missed_first_and_then_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    both = {**ASKED, "delete_order": {"side_effect": "destructive"}}
+    async with over_http(Shop().server) as shop, desk(tmp_path, {"shop": {"url": shop}}, both) as at:
+        file = tmp_path / "assent.yaml"
+        pauses: list[float] = []
+
+        async def write_the_rest(seconds: float) -> None:
+            pauses.append(seconds)
+            if seconds == VANISH_SETTLE and len(pauses) < 4:
+                at.write({"shop": {"url": shop}}, {**both, "place_order": {"side_effect": "write"}})
+
+        at.reloading = ConfigReloader(at.gateway_app, file, lambda: load_settings(file), (), pause=write_the_rest)
+        at.write({"shop": {"url": shop}}, {"delete_order": both["delete_order"]})
+        await at.reloading.look()
+        assert "contracts are gone from the files: list_orders" in caplog.text
+        assert (await call(at.url, "list_orders"))["code"] == "confirm.approval_pending", "half a file is not used"
+        await at.reloading.look()
+        assert "no longer used" not in caplog.text
+        at.write({"shop": {"url": shop}}, {"delete_order": both["delete_order"]})
+        await at.reloading.look()
+        assert "contracts are no longer used, because they are gone from the files: list_orders" in caplog.text
+        assert await call(at.url, "list_orders") == {"result": ["o-0", "o-1"]}

@@ -62,12 +62,12 @@ async def test_a_command_comes_changes_and_goes_and_its_process_with_it(tmp_path
         at.write({"shop": {"url": shop}, "odd": {**ODD, "env": {"A": "1"}}}, {})
         assert await at.reloading.reload()
         second = int((await said(at.url, "odd_list_things")).split()[1])
-        await asyncio.gather(*at.gateway_app.upstream_factory.retiring)
+        await asyncio.gather(*at.gateway_app.runtime.upstream_factory.retiring)
         assert first != second
         assert not runs(first)
         at.write({"shop": {"url": shop}}, {})
         assert await at.reloading.reload()
-        await asyncio.gather(*at.gateway_app.upstream_factory.retiring)
+        await asyncio.gather(*at.gateway_app.runtime.upstream_factory.retiring)
         assert not runs(second)
         assert await call(at.url, "list_orders", limit=1) == {"result": ["o-0"]}
 
@@ -86,14 +86,14 @@ async def test_a_call_to_a_removed_command_ends_before_its_process_does(tmp_path
         assert "get_news" not in await names(at.url)
         await asyncio.to_thread(news.write_text, "good")
         assert await under_way == "good"
-        await asyncio.gather(*at.gateway_app.upstream_factory.retiring)
+        await asyncio.gather(*at.gateway_app.runtime.upstream_factory.retiring)
 
 
 async def test_a_command_that_is_missing_is_a_trouble_of_its_own_as_it_is_at_the_start(tmp_path: Path) -> None:
     async with over_http(Shop().server) as shop, desk(tmp_path, {"shop": {"url": shop}}, {}) as at:
         at.write({"shop": {"url": shop}, "gone": {"command": ["no-such-command-at-all"]}}, {})
         assert await at.reloading.reload()
-        assert "the command 'no-such-command-at-all' was not found" in at.gateway_app.troubles()["gone"]
+        assert "the command 'no-such-command-at-all' was not found" in at.gateway_app.tools.troubles["gone"]
         assert "shop_list_orders" in await names(at.url)
 
 
@@ -118,7 +118,7 @@ async def test_an_api_comes_changes_and_goes(tmp_path: Path) -> None:
         at.write({"shop": {"url": shop}}, {})
         assert await at.reloading.reload()
         assert "list_orders" in await names(at.url)
-        assert at.gateway_app.upstream_factory.pools_of("api") == []
+        assert at.gateway_app.runtime.upstream_factory.pools_of("api") == []
 
 
 async def test_a_watched_document_that_changes_is_used_and_a_broken_one_is_not(
@@ -132,12 +132,12 @@ async def test_a_watched_document_that_changes_is_used_and_a_broken_one_is_not(
         await at.reloading.look()
         await at.gateway_app.reload("api")
         assert await names(at.url) == before
-        assert "not valid JSON" in at.gateway_app.troubles()["api"]
+        assert "not valid JSON" in at.gateway_app.tools.troubles["api"]
         (tmp_path / "orders.json").write_text(json.dumps(document()))
         await at.reloading.look()
         await at.gateway_app.reload("api")
         assert await names(at.url) == []
-        assert at.gateway_app.troubles() == {}
+        assert at.gateway_app.tools.troubles == {}
 
 
 @pytest.mark.parametrize(
@@ -156,10 +156,14 @@ async def test_an_upstream_that_cannot_be_is_refused_and_nothing_changes(
 ) -> None:
     (tmp_path / "broken.json").write_text("{")
     async with over_http(Shop().server) as shop, desk(tmp_path, {"shop": {"url": shop}}, {}) as at:
-        before, pools = at.gateway_app.catalogue(), list(at.gateway_app.upstream_factory.pools)
+        before, pools = at.gateway_app.current.catalogue, list(at.gateway_app.runtime.upstream_factory.pools)
         at.write({"shop": {"url": shop}, **upstreams}, {})
         assert not await at.reloading.reload()
-        assert (at.gateway_app.catalogue(), at.gateway_app.upstream_factory.pools, list(at.gateway_app.links)) == (
+        assert (
+            at.gateway_app.current.catalogue,
+            at.gateway_app.runtime.upstream_factory.pools,
+            list(at.gateway_app.current.links),
+        ) == (
             before,
             pools,
             ["shop"],
@@ -183,7 +187,7 @@ async def test_tools_in_each_others_way_are_refused_and_the_process_that_was_sta
         assert not await at.reloading.reload()
         assert not runs(int(note.read_text()))
         assert await names(at.url) == ["get_news"]
-        assert list(at.gateway_app.links) == ["api"]
+        assert list(at.gateway_app.current.links) == ["api"]
     assert "get_news" in caplog.text
 
 
@@ -217,7 +221,7 @@ async def test_a_lock_file_is_watched_and_a_broken_one_changes_nothing(
         (tmp_path / "p.lock").write_text("{")
         await at.reloading.look()
         await at.gateway_app.reload("a")
-        assert "p.lock" in at.gateway_app.troubles()["a"]
+        assert "p.lock" in at.gateway_app.tools.troubles["a"]
         assert "the new configuration is not used" in caplog.text
         (tmp_path / "p.lock").unlink()
         await at.reloading.look()

@@ -1,18 +1,10 @@
-"""What is read from headers, and how headers must agree with arguments."""
-
-from typing import Any
+"""What is read from headers."""
 
 import pytest
 
-from assent.gateway.requests import accepts, check_param_headers, read_head
+from assent.gateway.requests import accepts, read_head
 from assent.mcp.call_meta import keys_of
-from assent.mcp.jsonrpc import RpcError
 from assent.mcp.requests import Era
-
-SCHEMA = {
-    "type": "object",
-    "properties": {"region": {"type": "string", "x-mcp-header": "Region"}, "n": {"type": "integer"}},
-}
 
 
 @pytest.mark.parametrize(
@@ -59,33 +51,3 @@ def test_two_idempotency_keys_are_none_that_can_be_used() -> None:
 )
 def test_accept_is_read_with_wildcards_and_weights(accept: bytes, expected: tuple[bool, bool]) -> None:
     assert accepts(accept) == expected
-
-
-@pytest.mark.parametrize(
-    ("headers", "arguments"),
-    [
-        ([(b"mcp-param-region", b"eu")], {"region": "eu"}),
-        ([(b"mcp-param-region", b"=?base64?ZXU=?=")], {"region": "eu"}),
-        ([], {"n": 1}),
-        ([], {}),
-        ([(b"mcp-param-unknown", b"x")], {}),
-    ],
-)
-def test_parameter_headers_that_mirror_the_arguments_pass(headers: Any, arguments: Any) -> None:
-    check_param_headers(SCHEMA, arguments, headers)
-
-
-@pytest.mark.parametrize(
-    ("headers", "arguments"),
-    [
-        ([(b"mcp-param-region", b"us")], {"region": "eu"}),
-        ([], {"region": "eu"}),
-        ([(b"mcp-param-region", b"eu")], {}),
-        ([(b"mcp-param-region", b"=?base64?ZXU?=")], {"region": "eu"}),
-        ([(b"mcp-param-region", b"eu"), (b"mcp-param-region", b"eu")], {"region": "eu"}),
-    ],
-)
-def test_parameter_headers_that_disagree_are_refused(headers: Any, arguments: Any) -> None:
-    with pytest.raises(RpcError) as error:
-        check_param_headers(SCHEMA, arguments, headers)
-    assert error.value.code == -32020

@@ -106,7 +106,7 @@ async def test_each_session_of_a_client_has_its_own_stream_and_a_broken_one_is_r
                 await client.call_tool("write_note", {"text": "x"})
             first, second, third = old.sessions
             assert first == third != second
-            for session in list(app.links["old"].live._opened.values()):
+            for session in list(app.current.links["old"].live._opened.values()):
                 session._response.close()
             answered = await one.call_tool("write_note", {"text": "y"})
             assert not answered.is_error and old.sessions[-1] != first
@@ -148,7 +148,7 @@ async def test_a_stream_that_ends_during_a_call_leaves_it_in_doubt(tmp_path: Pat
         call = asyncio.create_task(client.call_tool("write_slowly", {}))
         while not old.effects:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-        for session in list(app.links["old"].live._opened.values()):
+        for session in list(app.current.links["old"].live._opened.values()):
             session._response.close()
         ended = await call
     assert (ended.meta or {})["dev.assent/problem"]["code"] == "execute.in_doubt"
@@ -164,7 +164,7 @@ async def test_an_endpoint_at_another_host_gets_nothing(tmp_path: Path) -> None:
     async with ScriptedServer(script) as server:
         upstream = {"url": server.url, "transport": "sse", "headers": {"Authorization": "Bearer secret"}}
         async with gateway(tmp_path, {"old": upstream}, contracts=[]) as (_, app):
-            assert "another host" in app.troubles()["old"]
+            assert "another host" in app.tools.troubles["old"]
         assert all(head.startswith(b"GET") for head, _ in server.requests)
 
 
@@ -172,7 +172,7 @@ async def test_an_operator_is_told_which_transport_a_server_speaks(tmp_path: Pat
     async with serving(Old().server.sse_app()) as url:
         upstream = {"url": url.replace("/mcp", "/sse")}
         async with gateway(tmp_path, {"old": upstream}, contracts=[]) as (_, app):
-            assert "write `transport: sse` at `upstreams.old`" in app.troubles()["old"]
+            assert "write `transport: sse` at `upstreams.old`" in app.tools.troubles["old"]
 
 
 async def test_add_writes_the_transport_that_the_server_speaks(tmp_path: Path) -> None:

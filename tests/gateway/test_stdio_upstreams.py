@@ -26,7 +26,12 @@ def era(request: pytest.FixtureRequest) -> str:
 
 
 def configured(folder: Path, **upstreams: object) -> Path:
-    settings = {"upstreams": upstreams, "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}}}
+    caller = {"kind": "agent", "scopes": ["*"], "asks": "person"}
+    settings = {
+        "upstreams": upstreams,
+        "auth": {"anonymous": caller},
+        "defaults": {"confirmation": {"critical": "user"}},
+    }
     (folder / "assent.yaml").write_text(write_yaml(settings))
     return folder / "assent.yaml"
 
@@ -65,7 +70,7 @@ async def test_a_desktop_clients_file_is_a_configuration_and_observes(tmp_path: 
     await gateway_app.start()
     await gateway_app.stop()
     assert settings.mode == "observe"
-    assert sorted(gateway_app.catalogue().tools)[0] == "delete_thing"
+    assert sorted(gateway_app.current.catalogue.tools)[0] == "delete_thing"
 
 
 async def test_a_server_gets_no_more_of_our_environment_than_it_is_given(
@@ -82,7 +87,7 @@ async def test_a_server_gets_no_more_of_our_environment_than_it_is_given(
     environment = json.loads(seen.read_text())
     assert (environment["MINE"], environment["PATH"]) == ("1", os.environ["PATH"])
     assert "BILLING_TOKEN" not in environment
-    assert "it exited with code 0" in gateway_app.troubles()["odd"]
+    assert "it exited with code 0" in gateway_app.tools.troubles["odd"]
 
 
 async def test_a_command_that_cannot_be_started_is_a_trouble_and_the_others_go_on(tmp_path: Path) -> None:
@@ -90,5 +95,5 @@ async def test_a_command_that_cannot_be_started_is_a_trouble_and_the_others_go_o
     gateway_app = await open_gateway(load_settings(configured(tmp_path, **upstreams)))
     await gateway_app.start()
     await gateway_app.stop()
-    assert "the command 'no-such-command-at-all' was not found" in gateway_app.troubles()["gone"]
-    assert "odd_list_things" in gateway_app.catalogue().tools
+    assert "the command 'no-such-command-at-all' was not found" in gateway_app.tools.troubles["gone"]
+    assert "odd_list_things" in gateway_app.current.catalogue.tools

@@ -22,6 +22,7 @@ from support.transports import over_http
 ESTIMATE: dict[str, Any] = {"side_effect": "read"}
 PLACE: dict[str, Any] = {
     "side_effect": "external_spend",
+    "confirmation": {"by": "user"},
     "idempotency": {"key": "auto"},
     "estimate": {"tool": "estimate", "amount": "/price"},
 }

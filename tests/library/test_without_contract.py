@@ -15,9 +15,9 @@ from mcp.server import MCPServer
 from mcp_types import ToolAnnotations
 
 from assent import Assent, contract
+from assent.contract.author_hints import dropped_hints
 from assent.contract.profiles import profile
 from assent.contract.reader import read_contract
-from assent.contract.wire import dropped_hints
 from assent.contract.yaml_document import write_yaml
 from assent.errors import ContractError, SettingsError
 from assent.fastmcp import Assent as FastAssent
@@ -36,6 +36,12 @@ def look() -> str:
 def bare(id: str) -> str:
     """Deletes a note for good."""
     return id
+
+
+@contract(side_effect="write")
+def note(text: str) -> str:
+    """Adds a note."""
+    return text
 
 
 @contract(side_effect="destructive")
@@ -153,6 +159,8 @@ async def test_a_tool_registered_later_without_a_contract_is_left_out_and_logged
         ),
         (look, ToolAnnotations(read_only_hint=False), "look: readOnlyHint is false"),
         (look, ToolAnnotations(open_world_hint=False), "look: openWorldHint is false"),
+        (look, ToolAnnotations(destructive_hint=True), "look: destructiveHint is true in its annotations, but by its"),
+        (note, ToolAnnotations(idempotent_hint=True), "note: idempotentHint is true in its annotations and false"),
     ],
 )
 def test_annotations_against_the_contract_stop_the_start(
@@ -170,18 +178,108 @@ def test_annotations_against_the_contract_stop_the_start(
 async def test_annotations_that_say_what_the_contract_says_are_accepted(framework: type[Sdk]) -> None:
     notes = framework()
     notes.add(wipe, ToolAnnotations(title="Wipe", read_only_hint=False, destructive_hint=True))
-    notes.add(look, ToolAnnotations(read_only_hint=True, destructive_hint=True, idempotent_hint=False))
+    notes.add(look, ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=False))
     notes.apply()
     notes.apply()
     assert (await notes.listed())["wipe"].annotations.destructive_hint is True
 
 
-def test_a_hint_that_the_profile_does_not_send_means_what_the_specification_says() -> None:
+def test_a_contradiction_names_what_is_really_listed_under_the_profile() -> None:
     free = read_contract("ping", {"side_effect": "write", "open_world": False})
-    assert dropped_hints({"idempotentHint": True}, free, profile("spec")) == [
-        "idempotentHint is true in its annotations and false by its contract"
+    said = {name: dropped_hints({"destructiveHint": False}, free, profile(name)) for name in ("anthropic", "closient")}
+    assert said == {
+        "anthropic": [
+            "destructiveHint is false in its annotations and true by its contract under the profile anthropic"
+        ],
+        "closient": [],
+    }
+    assert dropped_hints({"idempotentHint": True}, free, profile("closient")) == [
+        "idempotentHint is true in its annotations, but its contract does not say that a repetition changes nothing"
     ]
     assert dropped_hints({"idempotentHint": False, "openWorldHint": False}, free, profile("spec")) == []
+
+
+@BOTH
+@pytest.mark.parametrize("said", [True, False])
+async def test_a_destructive_hint_that_the_author_wrote_is_on_the_wire(framework: type[Sdk], said: bool) -> None:
+    notes = framework(profile="closient")
+    notes.add(note, ToolAnnotations(destructive_hint=said))
+    notes.apply()
+    assert (await notes.listed())["note"].annotations.destructive_hint is said
+
+
+@BOTH
+def test_a_raised_hint_is_refused_where_every_hint_follows_from_the_tier(framework: type[Sdk]) -> None:
+    notes = framework(profile="geopera")
+    notes.add(note, ToolAnnotations(destructive_hint=True))
+    with pytest.raises(ContractError, match="under the profile geopera every hint follows from the tier"):
+        notes.apply()
+
+
+def pay(amount: int) -> str:
+    """Charges the card on file."""
+    return str(amount)
+
+
+@BOTH
+async def test_where_contracts_are_inferred_the_author_s_idempotent_hint_is_listed(framework: type[Sdk]) -> None:
+    notes = framework(profile="closient", without_contract="infer")
+    notes.add(bare, ToolAnnotations(read_only_hint=False, idempotent_hint=True, open_world_hint=False))
+    notes.apply()
+    hints = (await notes.listed())["bare"].annotations
+    assert (hints.read_only_hint, hints.idempotent_hint, hints.open_world_hint) == (False, True, False)
+
+
+@BOTH
+async def test_an_inferred_tool_keeps_its_tier_when_another_function_is_registered_later(framework: type[Sdk]) -> None:
+    notes = framework(without_contract="infer")
+    notes.add(pay)
+    notes.apply()
+    notes.add(look)
+    await notes.listed()
+    assert notes.assent.ports.catalogue().find("pay").contract.side_effect == "external_spend"
+
+
+@BOTH
+@pytest.mark.parametrize("profile_name", ["spec", "closient", "epd"])
+async def test_the_title_that_the_author_wrote_is_listed_unless_the_contract_writes_one(
+    framework: type[Sdk], profile_name: str
+) -> None:
+    @contract(side_effect="read", title="Show All Notes")
+    def show() -> str:
+        return ""
+
+    notes = framework(profile=profile_name)
+    notes.add(look, ToolAnnotations(title="Look Up Notes"))
+    notes.add(show, ToolAnnotations(title="Shows"))
+    notes.add(wipe)
+    notes.apply()
+    listed = await notes.listed()
+    assert {name: tool.annotations.title for name, tool in listed.items()} == {
+        "look": "Look Up Notes",
+        "show": "Show All Notes",
+        "wipe": "Wipe",
+    }
+    if profile_name != "epd":
+        assert {name: tool.title for name, tool in listed.items()} == {
+            name: tool.annotations.title for name, tool in listed.items()
+        }
+
+
+@BOTH
+def test_under_mcp_first_a_contract_of_one_word_stops_the_start(
+    framework: type[Sdk], caplog: pytest.LogCaptureFixture
+) -> None:
+    notes = framework(profile="mcp-first")
+    notes.add(look)
+    said = "look: the contract leaves open: category, permissions, side_effects, failure_modes. Write them"
+    with pytest.raises(ContractError, match=said):
+        notes.apply()
+    noted = framework(profile="mcp-first", completeness="noted")
+    noted.add(look)
+    with caplog.at_level(logging.WARNING, "assent"):
+        noted.apply()
+    assert said in caplog.text
 
 
 @BOTH
@@ -213,7 +311,7 @@ async def test_a_gateway_with_a_contract_for_every_tool_starts(tmp_path: Path) -
     (tmp_path / "all.yaml").write_text(write_yaml({"tools": {**CONTRACTS, **rest}}))
     more: dict[str, Any] = {"without_contract": "error", "contracts": [str(tmp_path / "all.yaml")]}
     async with shop_gateway(tmp_path, **more) as (_, gateway_app, _):
-        assert len(gateway_app.catalogue().tools) == 4
+        assert len(gateway_app.current.catalogue.tools) == 4
 
 
 async def test_an_upstream_that_is_down_does_not_stop_a_strict_gateway(tmp_path: Path) -> None:
@@ -221,4 +319,4 @@ async def test_an_upstream_that_is_down_does_not_stop_a_strict_gateway(tmp_path:
         _,
         gateway_app,
     ):
-        assert not gateway_app.catalogue().tools
+        assert not gateway_app.current.catalogue.tools

@@ -13,8 +13,8 @@ from assent import Assent, GovernedClient, contract
 from assent.config.policies import load_engine
 from assent.core.outcome import Refusal, error_result
 from assent.core.principal import Principal
-from assent.guards.registry import build_guard
 from assent.ports import OutcomeUnknown
+from assent.rules.guards.registry import build_guard
 from assent.testing import World
 from support.gateways import shop_gateway
 from support.plain_server import Plain, tool
@@ -118,7 +118,7 @@ async def test_a_required_key_that_hosts_cannot_send_is_told_to_the_operator_at_
     (tmp_path / "keys.yaml").write_text("tools: {place_order: {side_effect: write, idempotency: {key: required}}}")
     with caplog.at_level(logging.WARNING):
         async with shop_gateway(tmp_path, contracts=[str(tmp_path / "keys.yaml")]) as (_, app, _):
-            await app.tool_loader.refresh("shop")
+            await app.reload("shop")
     told = [one.message for one in caplog.records if "requires an idempotency key" in one.message]
     assert len(told) == 1 and told[0].startswith("place_order: ")
 

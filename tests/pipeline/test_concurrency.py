@@ -370,7 +370,7 @@ async def suspended(world: World, by: Principal) -> Resume:
     return asked.resume
 
 
-ME = Principal("me", "agent", scopes=frozenset({"*"}))
+ME = Principal("me", "agent", scopes=frozenset({"*"}), asks="person")
 
 
 def resuming(resume: Resume, arguments: Any = None, by: Principal = ME) -> Request:

@@ -9,8 +9,8 @@ import pytest
 from assent.core.call import Call, Request
 from assent.core.claims import State
 from assent.core.outcome import Answer, Refusal
+from assent.pipeline.effects import EVERY, MOST_SWEPT, sweep
 from assent.pipeline.govern import govern
-from assent.stores.cleanup import EVERY, MOST, sweep
 from assent.testing.world import AGENT, FakeUpstream, World
 from support.store_suite.drafts import NOW, claim_draft, entry, succeeded
 
@@ -85,12 +85,12 @@ async def test_whoever_works_also_lets_go_of_old_answers() -> None:
 
 async def test_a_sweep_lets_go_of_everything_that_is_due_however_much_it_is() -> None:
     world = World(CONTRACTS)
-    for number in range(2 * MOST + 1):
+    for number in range(2 * MOST_SWEPT + 1):
         draft = claim_draft(str(number))
         await world.store.claim(draft, entry(), None, NOW)
         await world.store.settle(draft.id, 1, succeeded(), [])
     await sweep(world.store, NOW + 365 * 86400, 30 * 86400)
-    assert [record for record in await world.store.claims(limit=3 * MOST) if record.result is not None] == []
+    assert [record for record in await world.store.claims(limit=3 * MOST_SWEPT) if record.result is not None] == []
 
 
 class Door:

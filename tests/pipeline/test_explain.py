@@ -88,7 +88,7 @@ DELETE = {"delete": {"side_effect": "destructive", "permissions": ["data:delete"
 async def test_every_stage_says_in_order_what_it_found() -> None:
     told = await explain(Request("delete", {"id": 7}, AGENT, can_ask=True), World(DELETE).ports)
     assert [note.stage for note in told.stages] == list(STAGES)
-    assert [note.verdict for note in told.stages] == ["pass"] * 8 + ["stop"] + ["not reached"] * 2
+    assert [note.verdict for note in told.stages] == ["pass"] * 9 + ["stop"] + ["not reached"] * 2
     assert (told.outcome, told.code) == ("pause", "confirm.confirmation_required")
     said = {note.stage: note.reason for note in told.stages}
     assert said["authenticate"] == "agent agent of tenant local, live"
@@ -136,7 +136,7 @@ async def test_what_hangs_on_another_tools_answer_is_unknown_until_it_may_be_ask
     request = Request("buy", {}, AGENT, ("key",), can_ask=True)
     told = await explain(request, world.ports)
     assert told.outcome == "unknown"
-    assert told.stages[STAGES.index("rehearse")].reason == "it depends on the result of quote, which was not called"
+    assert told.stages[list(STAGES).index("afford")].reason == "it depends on the result of quote, which was not called"
     assert world.upstream.reads == []
     assert (await explain(request, world.ports, reads=True)).code == "confirm.confirmation_required"
     assert world.upstream.reads == [("quote", {})]

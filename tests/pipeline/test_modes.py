@@ -50,6 +50,14 @@ async def test_play_money_is_not_spent_of_a_live_budget() -> None:
     assert over.code == "claim.budget_exceeded"
 
 
+async def test_a_test_call_needs_no_person_where_the_operator_says_so_and_a_live_one_does() -> None:
+    world = World({"wipe": {"side_effect": "destructive", "confirmation": {"by": "approver"}}}, has_test=True)
+    assert not isinstance(await world.call("wipe", by=TESTER), Answer)
+    world.but(test_confirmation="none")
+    assert isinstance(await world.call("wipe", by=TESTER), Answer)
+    assert not isinstance(await world.call("wipe"), Answer)
+
+
 def test_the_state_of_a_test_call_is_none_for_a_live_caller_of_the_same_name() -> None:
     seal = RequestStateCodec(bytes(32), lambda: 1_000.0)
     state = seal.close({"claim": "c", "epoch": 1, "state": None}, TESTER, "pay")

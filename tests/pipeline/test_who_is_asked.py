@@ -8,6 +8,7 @@ import pytest
 
 from assent.core.principal import Principal
 from assent.pipeline.confirm import ambiguous, asked_by
+from assent.ports import Rules
 from support.calls import call_of
 from support.contract_examples import contract_with
 
@@ -81,4 +82,4 @@ def test_the_name_of_an_argument_cannot_speak_in_the_reason() -> None:
 def test_who_is_asked_follows_from_contract_ambiguity_and_mode(
     fields: dict[str, Any], why: str | None, mode: Any, by: str
 ) -> None:
-    assert asked_by(call_of(by=Principal("a", "agent", mode=mode), **fields), why) == by
+    assert asked_by(call_of(by=Principal("a", "agent", mode=mode), **fields), why, Rules()) == by

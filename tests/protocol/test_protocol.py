@@ -11,8 +11,9 @@ from mcp.client.stdio import get_default_environment
 from mcp.shared import inbound
 from mcp_types import methods, version
 
+from assent.core.tool import header_names
 from assent.mcp import protocol
-from assent.mcp.mirrored_headers import encode_header_value, header_names, mirror_arguments
+from assent.mcp.mirrored_headers import encode_header_value, mirror_arguments
 from assent.upstreams.stdio.process import inherited_environment
 
 RENAMED: dict[str, Any] = {

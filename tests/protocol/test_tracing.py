@@ -71,7 +71,7 @@ async def through(folder: Path, recorder: Recorder | None, name: str, meta: dict
         await inner(scope, listening, send)
 
     async with serving(spying) as upstream, gateway(folder, {"shop": {"url": upstream}}) as (url, gateway_app):
-        gateway_app._governed._tracing = Tracing(recorder)
+        gateway_app.current.tools._tracing = Tracing(recorder)
         body = rpc("tools/call", name=name, arguments={"limit": 1})
         body["params"]["_meta"] = meta
         await post(url, body, **headers)

@@ -8,7 +8,7 @@ from pathlib import Path
 from assent.core.approval import Decision
 from assent.ports import Store
 from assent.stores import open_store
-from assent.stores.migrate import migrations
+from assent.stores.migrations import migrations
 from assent.stores.sqlite.database_file import APPLICATION
 from support.store_suite.drafts import NOW, approval_draft, approved, claim_draft, entry
 

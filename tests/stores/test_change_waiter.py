@@ -43,7 +43,7 @@ async def store(request: Any, tmp_path: Path, url: str) -> AsyncIterator[Store]:
 
 
 async def asleep(store: Any, name: str) -> None:
-    while not (wakeup := store._waiters._waiting.get(name)) or not wakeup.is_scheduled:  # noqa: ASYNC110 - it makes no noise
+    while not (wakeup := store._waiters.waiting.get(name)) or not wakeup.is_scheduled:  # noqa: ASYNC110 - it makes no noise
         await asyncio.sleep(0.001)
 
 
@@ -138,7 +138,7 @@ async def test_a_thousand_who_wait_for_one_claim_look_as_often_as_one() -> None:
     await store.settle("claim", 1, succeeded(), [])
     assert {record and record.result for record in await asyncio.gather(*waits)} == {succeeded().result}
     assert store.looks == 2
-    assert not store._waiters._waiting and not store._waiters._reads
+    assert not store._waiters.waiting and not store._waiters._reads
 
 
 async def test_every_interval_has_one_look_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,4 +217,4 @@ async def test_a_look_that_fails_fails_for_all_who_wait() -> None:
         *(waiters.until("x", look, lambda _: True, 3600) for _ in range(3)), return_exceptions=True
     )
     assert [str(end) for end in ends] == ["The disk is gone."] * 3
-    assert not waiters._waiting and not waiters._reads
+    assert not waiters.waiting and not waiters._reads

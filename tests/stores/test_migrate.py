@@ -3,7 +3,7 @@
 import pytest
 
 from assent.errors import StoreError
-from assent.stores.migrate import migrations, pending
+from assent.stores.migrations import migrations, pending
 
 
 def test_steps_are_numbered_from_one() -> None:

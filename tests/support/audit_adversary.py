@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from assent.audit import checkpoints, notes
 from assent.audit.bundle import head_bytes, pack_values
 from assent.audit.checkpoints import Checkpoint
+from assent.audit.leaf import pack, unpack
 from assent.audit.leaf_encoder import seal
-from assent.audit.leaf_values import pack, unpack
 from assent.audit.merkle import hash_leaf
-from assent.audit.tiles import ENTRIES, VALUES, WIDTH, RightEdge, bundle_path, bundles_of, pack_entries
+from assent.audit.tiles import ENTRIES, VALUES, WIDTH, RightEdge, pack_entries
+from assent.audit.verifier import bundle_path, bundles
 from support.audit_logs import ORIGIN, START, Scene, call_entry, secret_key
 from support.audit_memory import root_of
 
@@ -86,7 +87,7 @@ def lay_out(victim, rows, *, tiles=True, files=None):
         if name.startswith((ENTRIES, VALUES)) or (tiles and name.startswith("tile/")):
             del files[name]
     edge = RightEdge()
-    for number, width in bundles_of(len(rows)):
+    for number, width in bundles(len(rows)):
         part = rows[number * WIDTH : number * WIDTH + width]
         files[bundle_path(ENTRIES, number, width)] = pack_entries([leaf for leaf, _ in part])
         files[bundle_path(VALUES, number, width)] = pack_values([blob for _, blob in part])

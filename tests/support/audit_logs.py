@@ -4,9 +4,9 @@ import random
 from dataclasses import dataclass, field
 
 from assent.audit import bundle
-from assent.audit.key_file import SigningKeys
+from assent.audit.files import SigningKeys
+from assent.audit.leaf import redact
 from assent.audit.leaf_encoder import Sealed, seal
-from assent.audit.leaf_values import redact
 from assent.audit.log import Log, open_log
 from assent.audit.notes import SecretKey
 from support.audit_memory import MemoryCheckpoints, MemoryEntries, MemorySink, MemoryTiles

@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx2
 
-from assent.console.signin_links import make_link_token
 from assent.core.principal import Principal
+from assent.people.console.signin_links import make_link_token
 from assent.ports import Store
 
 EVERY_ROLE = frozenset({"viewer", "approver", "operator", "auditor", "admin"})

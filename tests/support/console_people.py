@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import re
-import time
 from html import unescape
 
-import httpx2
-
-from assent.gateway.people.totp import STEP, code_at
 from support.console_browser import Browser
-
-PASSWORD = "correct horse battery"
 
 
 async def make_account(admin: Browser, name: str, roles: tuple[str, ...] = ("approver",), tenant: str = "") -> str:
@@ -29,22 +23,8 @@ async def shown_link(admin: Browser) -> str:
     return found[1]
 
 
-async def enrol(person: Browser, link: str, password: str = PASSWORD) -> str:
-    """Set password and app up; the app's secret."""
-    page = (await person.get(link)).text
-    secret = re.search(r'secret">([A-Z2-7 ]+)<', page)
-    assert secret is not None, page
-    app = secret[1].replace(" ", "")
-    form = {"token": link.partition("token=")[2], "password": password, "again": password, "code": code(app)}
-    done = await person.post("/console/enrol/password", form)
+async def enrol(person: Browser, link: str) -> None:
+    """Use the link up for one session, as somebody does whose browser knows no passkeys."""
+    assert (await person.get(link)).status_code == 200
+    done = await person.post("/console/enrol/once", {"token": link.partition("token=")[2]})
     assert done.status_code == 303, done.text
-    return app
-
-
-def code(secret: str, ahead: int = 0) -> str:
-    """The code that the app shows now, or so many steps later: one that was used does not work again."""
-    return code_at(secret, int(time.time() // STEP) + ahead)
-
-
-async def sign_in(person: Browser, name: str, password: str, code: str) -> httpx2.Response:
-    return await person.post("/console/signin/password", {"name": name, "password": password, "code": code})

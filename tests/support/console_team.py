@@ -215,7 +215,10 @@ async def team_gateway(folder: Path, **more: Any) -> AsyncIterator[Team]:
         upstreams: dict[str, Any] = {name: {"url": url, "prefix": ""} for name, url in addresses.items()}
         upstreams["calendar"] = {"url": addresses["mail"], "auth": "key", "identity": "per_user"}
         async with gateway(folder, upstreams, **settings) as (_, first):
-            listed = {name: [dict(one) for one in found[0]] for name, found in first.tool_loader.pinned().items()}
+            listed = {
+                name: [dict(one) for one in found[0]]
+                for name, found in first.current.served.pinned(first.current.links).items()
+            }
         lock.write_text(pins_text({name: pins_of(_changed(found)) for name, found in listed.items()}))
         url, app = await stack.enter_async_context(gateway(folder, upstreams, pins=str(lock), **settings))
         team = Team(url, app)
@@ -279,4 +282,4 @@ def _fill_the_hour(team: Team) -> None:
     """Numbers of the last hour, for the overview's charts."""
     chance, minute = random.Random(4), int(time.time() // 60)
     for ago in range(1, 60):
-        team.app.tally.minutes[minute - ago] = [chance.randint(3, 24), chance.choice((0, 0, 1, 2, 4))]
+        team.app.runtime.tally.minutes[minute - ago] = [chance.randint(3, 24), chance.choice((0, 0, 1, 2, 4))]

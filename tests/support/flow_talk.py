@@ -8,7 +8,7 @@ from assent.contract.reader import read_contract
 from assent.core.call import Call, ConversationRef
 from assent.core.principal import Principal
 from assent.core.tool import Tool, compile_tool
-from assent.flow.control import FlowControl
+from assent.rules.flow.control import FlowControl
 
 AGENT = Principal("agent", "agent")
 CONTRACTS: dict[str, dict[str, Any]] = {

@@ -13,9 +13,9 @@ import httpx2
 import jsonschema
 
 from assent.core.outcome import problem_in
-from assent.gateway.api.openapi import document
-from assent.gateway.api.table import ROUTES
 from assent.gateway.app import GatewayApp
+from assent.people.api.openapi import document
+from assent.people.api.table import ROUTES
 from support.gateways import HEADERS, Shop, rpc, shop_gateway
 
 KEYS: dict[str, dict[str, Any]] = {

@@ -21,7 +21,6 @@ from assent.gateway.app import GatewayApp
 from assent.gateway.auth.api_keys import ConfiguredApiKeys, record_key
 from assent.gateway.status_pages import StatusPages
 from assent.gateway.stdio.wrap import StdioGateway
-from assent.guards import build_guard
 from assent.mcp.call_meta import META_KEY
 from assent.mcp.confirmation import CONFIRM
 from assent.mcp.protocol import (
@@ -34,6 +33,7 @@ from assent.mcp.protocol import (
 )
 from assent.pipeline.effects import EffectRunner
 from assent.ports import Ports
+from assent.rules.guards import build_guard
 from assent.testing import Clock
 from assent.testing.decisions import Observed, Scripted, WorldSettings
 from assent.testing.decisions.harness import Contracts, RaceStore, settings_of, store_for
@@ -73,7 +73,7 @@ class GatewayTable:
     @property
     def ports(self) -> Ports:
         """The ports of the gateway; before its first call those that it will have."""
-        return self._gateway.ports if self._gateway else self._ports_of(self._make({"url": "http://127.0.0.1:1"}))
+        return (self._gateway or self._make({"url": "http://127.0.0.1:1"})).ports
 
     async def change(self, contracts: Contracts, scene: WorldSettings) -> None:
         self._contracts, self._scene = contracts, scene
@@ -88,10 +88,9 @@ class GatewayTable:
         """Start a gateway with the present contracts and settings; the stored state stays."""
         self._upstream.follow(SERVER, self._contracts, self.scripted)
         gateway = self._make(await self._server())
-        gateway.ports = self._ports_of(gateway)
         self._built.append(gateway)
         await gateway.start()
-        assert not gateway.troubles(), gateway.troubles()
+        assert not gateway.tools.troubles, gateway.tools.troubles
         self._gateway = gateway
         return gateway
 
@@ -109,12 +108,13 @@ class GatewayTable:
             "contracts": [str(self._folder / "contracts.yaml")],
             "secrets": {"directory": str(self._folder / "keys")},
         }
-        return GatewayApp(parse_settings(yaml.safe_dump(settings)), store_for(self._scene, self._memory))
+        store = store_for(self._scene, self._memory)
+        return GatewayApp(parse_settings(yaml.safe_dump(settings)), store, self._adapted)
 
-    def _ports_of(self, gateway: GatewayApp) -> Ports:
-        work = EffectRunner(gateway.store, self.clock, retention=gateway.ports.retention)
+    def _adapted(self, ports: Ports) -> Ports:
+        work = EffectRunner(ports.store, self.clock, retention=ports.rules.retention)
         guards = tuple(build_guard(line) for line in self._scene.guards)
-        return gateway.ports._replace(
+        return ports.but(
             now=self.clock,
             new_id=lambda: f"id-{next(self._ids)}",
             work=work,
@@ -140,7 +140,7 @@ class HttpTable(GatewayTable):
         if credentials is not None:
             headers["authorization"] = "Bearer key-of-the-caller"
             known = [record_key("key-of-the-caller", credentials)] if isinstance(credentials, Principal) else []
-            gateway.authenticator.configured_keys = ConfiguredApiKeys(known)
+            gateway.current.rulebook.authenticator.configured_keys = ConfiguredApiKeys(known)
         params = {"name": tool} | ({} if arguments is None else {"arguments": arguments})
         meta = {CLIENT_CAPABILITIES_META_KEY: {} if asks == "none" else {"elicitation": {}}}
         meta |= {} if key is None else {META_KEY: key}
@@ -179,7 +179,7 @@ class WrapTable(GatewayTable):
 
     async def call(self, credentials: Any, tool: str, arguments: Any, key: str | None, asks: str) -> Observed:
         gateway = self._gateway or await self._open()
-        link = gateway.links[SERVER]
+        link = gateway.current.links[SERVER]
         assert isinstance(link, StdioLink)
         caller = credentials if isinstance(credentials, Principal) else Principal("stdio", "agent", scopes=ALL)
         said: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -194,7 +194,7 @@ class WrapTable(GatewayTable):
         async def reload() -> None:
             await gateway.reload(SERVER)
 
-        wrapped = StdioGateway(link.upstream, gateway.governed(), caller, write, reload=reload)
+        wrapped = StdioGateway(link.upstream, lambda: gateway.current, caller, write, reload=reload)
         serving = asyncio.ensure_future(wrapped.serve(_lines(heard)))
         capabilities: dict[str, Any] = {} if asks == "none" else {"elicitation": {}}
         greeting = {"protocolVersion": LATEST_HANDSHAKE_VERSION, "capabilities": capabilities, "clientInfo": CLIENT}

@@ -12,10 +12,10 @@ import httpx2
 from mcp.server import MCPServer
 
 from assent.config.load import parse_settings
-from assent.console.start import console_in_front
 from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.status_pages import StatusPages
+from assent.people.console.start import console_in_front
 from support.loopback_server import serving
 from support.transports import over_http
 
@@ -56,7 +56,11 @@ class Shop:
 
 
 CONTRACTS = {
-    "place_order": {"side_effect": "external_spend", "permissions": ["orders:write"]},
+    "place_order": {
+        "side_effect": "external_spend",
+        "permissions": ["orders:write"],
+        "confirmation": {"by": "user"},
+    },
     "delete_order": {"side_effect": "destructive", "permissions": ["orders:admin"], "confirmation": {"by": "approver"}},
 }
 ANYBODY = {"anonymous": {"kind": "agent", "scopes": ["*"]}}

@@ -10,8 +10,8 @@ from assent.config.anchors import log_signer_of
 from assent.config.load import load_settings
 from assent.core.principal import Principal
 from assent.core.quotas import RateLimit
-from assent.guards import build_guard
 from assent.pipeline.approve import approve
+from assent.rules.guards import build_guard
 from assent.stores.open import open_store
 from assent.testing import AGENT, ANN, World
 

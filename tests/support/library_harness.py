@@ -20,11 +20,11 @@ from assent.contract.reader import read_contract
 from assent.core.outcome import REPLAYED, problem_in
 from assent.core.principal import Principal
 from assent.fastmcp import Assent as FastMCPAssent
-from assent.guards import build_guard
 from assent.library.governance import Assent
 from assent.mcp.call_meta import META_KEY
 from assent.mcp.confirmation import CONFIRM
 from assent.ports import Ports
+from assent.rules.guards import build_guard
 from assent.testing import Clock
 from assent.testing.decisions import Observed, Scripted, WorldSettings
 from assent.testing.decisions.harness import Contracts, RaceStore, settings_of, store_for
@@ -73,7 +73,7 @@ class LibraryTable:
             **who,
         )
         # A server's author sets none of these, so there is no door for them.
-        assent._ports = assent._edge._ports = assent._ports._replace(**settings_of(scene))
+        assent._ports = assent._edge._ports = assent._ports.but(**settings_of(scene))
         self._built.append(assent)
         return assent, self._serve(assent)
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from assent.checks.lint.target import LintedTool, Target, subject_of
 from assent.contract.profiles import profile
 from assent.contract.reader import read_contract
-from assent.lint.target import LintedTool, Target, subject_of
 
 
 def target_of(example: Mapping[str, Any], profile_name: str = "spec") -> Target:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from assent.audit.leaf_encoder import Sealed, seal
 from assent.audit.merkle import Node, NodeReader, complete_root
-from assent.audit.tiles import WIDTH, Tile, bundles_of
+from assent.audit.tiles import WIDTH, Tile
+from assent.audit.verifier import bundles
 
 
 def redaction(
@@ -36,5 +37,5 @@ def tiles_of(size: int) -> Iterator[Tile]:
     """Yield every tile of a log of this size, lowest level first."""
     level, row = 0, size
     while row:
-        yield from (Tile(level, number, width) for number, width in bundles_of(row))
+        yield from (Tile(level, number, width) for number, width in bundles(row))
         level, row = level + 1, row // WIDTH

@@ -31,7 +31,7 @@ needs_provider = pytest.mark.skipif(
 async def oidc_provider() -> AsyncIterator[str]:
     """The issuer's address, while the block runs."""
     assert _NODE is not None
-    program = str(_HERE / "console" / "idp" / "provider.mjs")
+    program = str(_HERE / "people" / "console" / "idp" / "provider.mjs")
     pipe, nowhere = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     process = await asyncio.create_subprocess_exec(_NODE, program, str(_MODULES), SECRET, stdout=pipe, stderr=nowhere)
     assert process.stdout is not None

@@ -67,16 +67,23 @@ class Command:
                     return found
         raise AssertionError(f"it never said {pattern!r}, but {self.lines}")
 
+    async def kill(self) -> None:
+        if self.process.returncode is None:
+            self.process.kill()
+            await self.process.wait()
+
 
 @asynccontextmanager
 async def commanded(*arguments: str) -> AsyncIterator[Command]:
     """Run `assent` with arguments until the block ends."""
-    process = await asyncio.create_subprocess_exec(
-        str(Path(sys.executable).with_name("assent")), *arguments, stderr=subprocess.PIPE
-    )
+    command = await start_command(*arguments)
     try:
-        yield Command(process)
+        yield command
     finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
+        await command.kill()
+
+
+async def start_command(*arguments: str) -> Command:
+    """A new process of `assent` with arguments."""
+    program = str(Path(sys.executable).with_name("assent"))
+    return Command(await asyncio.create_subprocess_exec(program, *arguments, stderr=subprocess.PIPE))

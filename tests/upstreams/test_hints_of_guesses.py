@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from assent.contract.profiles import profile
+from assent.contract.infer import classify
+from assent.contract.profiles import profile, profile_names
 from assent.contract.reader import read_contract
-from assent.infer import classify
+from assent.pipeline.confirm import ambiguous
 from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
 from assent.upstreams.openapi.api import compile_one
 from support.gateways import Shop, gateway, post, rpc
@@ -92,3 +93,39 @@ async def test_a_gateway_lists_no_lax_guess_unless_a_profile_is_chosen(
             listed = (await post(url, rpc("tools/list"))).json()["result"]["tools"]
     (found,) = [tool["annotations"] for tool in listed if tool["name"] == "list_orders"]
     assert lax(found) & {"readOnlyHint"} == expected
+
+
+@pytest.mark.parametrize("name", ["charge_card", "pay_invoice", "refund_order", "create_order"])
+def test_no_profile_calls_a_guessed_change_repeatable_on_its_own(name: str) -> None:
+    definition = {"name": name, "description": "Acts.", "inputSchema": {"type": "object"}}
+    assert hints(definition, profile="epd", chosen=True)["idempotentHint"] is False
+    declared = {**definition, "annotations": {"idempotentHint": True}}
+    assert hints(declared, profile="epd", trust="annotations")["idempotentHint"] is True
+
+
+@pytest.mark.parametrize(("name", "expected"), [("taskIds", ("taskIds",)), ("task_ids", ("task_ids",)), ("grids", ())])
+def test_a_guessed_write_is_asked_about_where_its_list_of_ids_is_broad(name: str, expected: tuple[str, ...]) -> None:
+    ids = {"type": "array", "items": {"type": "string"}}
+    schema = {"type": "object", "properties": {name: ids, "status": {"type": "string"}}, "required": [name]}
+    definition = {"name": "update_tasks", "description": "Updates the status of tasks.", "inputSchema": schema}
+    (tool,) = compile_tools([definition], {}, UpstreamPolicy("up", profile("spec"))).tools
+    assert tool.contract.selects == expected
+    asked = [ambiguous(tool.contract, {name: given}) for given in ([], ["*"], ["t"] * 5000, ["t-1", "t-2"])]
+    assert [why is not None for why in asked] == ([True, True, True, False] if expected else [False] * 4)
+
+
+def test_recovery_none_unsets_the_hint_under_every_profile() -> None:
+    for tier in ("write", "external_spend", "destructive"):
+        for name in profile_names():
+            contract = read_contract("send", {"side_effect": tier, "idempotency": {"recovery": "none"}})
+            assert not profile(name).hints(contract)["idempotent"], (tier, name)
+
+
+async def test_a_tool_that_nobody_described_has_category_label_and_action_template_on_the_wire(tmp_path: Path) -> None:
+    async with over_http(Shop().server) as upstream:
+        async with gateway(tmp_path, {"shop": {"url": upstream}}, contracts=[]) as (url, _):
+            listed = (await post(url, rpc("tools/list"))).json()["result"]["tools"]
+    said = {one["name"]: one["_meta"]["dev.assent/contract"] for one in listed}
+    told = {name: (one["category"], one["category_label"], one["activity"]) for name, one in said.items()}
+    assert told["delete_order"] == ("delete", "Deletes data or takes something back", "Delete order: {order_id}")
+    assert told["list_orders"] == ("read", "Reads data", "List orders")

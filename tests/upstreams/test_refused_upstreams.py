@@ -38,7 +38,7 @@ async def test_an_upstream_that_answers_401_is_reported_with_what_is_missing(
     async with ScriptedServer(denying) as server:
         upstream: dict[str, Any] = {"url": f"{server.url}?key=secret", "headers": headers}
         async with gateway(tmp_path, {"shop": upstream}) as (_, gateway_app):
-            trouble = gateway_app.troubles()["shop"]
+            trouble = gateway_app.tools.troubles["shop"]
     assert trouble == (
         f"answered 401. {server.url.removesuffix('/mcp')} {missing};"
         " tokens come from the authorization server that it names (OAuth)"
@@ -103,7 +103,7 @@ async def test_a_call_whose_credentials_the_upstream_refuses_has_not_begun(
 
 async def test_an_upstream_that_refuses_connections_is_reported_with_its_address(tmp_path: Path) -> None:
     async with gateway(tmp_path, {"shop": {"url": "http://127.0.0.1:9/mcp?key=secret"}}) as (url, gateway_app):
-        trouble = gateway_app.troubles()["shop"]
+        trouble = gateway_app.tools.troubles["shop"]
         called = await post(url, rpc("resources/list"))
     assert trouble == (
         "no connection (ConnectionRefusedError). Nothing answers at http://127.0.0.1:9:"

@@ -164,7 +164,7 @@ async def test_a_client_that_cannot_be_asked_gets_the_upstreams_own_error(tmp_pa
     async with asking(tmp_path) as (url, gateway_app, _asker):
         answer = await call(url, "get_name", {}, capabilities={})
         assert answer["error"]["message"] == "the client cannot be asked"
-        assert len(gateway_app.links["asker"]._live.suspended_calls) == 0  # type: ignore[union-attr]
+        assert len(gateway_app.current.links["asker"]._live.suspended_calls) == 0  # type: ignore[union-attr]
 
 
 async def test_nobody_else_and_no_other_call_can_answer_a_question(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ async def test_a_question_that_was_not_answered_is_asked_again(tmp_path: Path) -
 async def test_a_call_that_no_longer_waits_is_in_doubt_if_it_had_begun(tmp_path: Path) -> None:
     async with asking(tmp_path) as (url, gateway_app, asker):
         asked = await call(url, "rename_user", {"arguments": {"to": "Eve"}})
-        await gateway_app.links["asker"].close()  # type: ignore[union-attr]
+        await gateway_app.current.links["asker"].close()  # type: ignore[union-attr]
         async with asyncio.timeout(10):
             await asker.over.wait()
         late = await call(url, "rename_user", {"arguments": {"to": "Eve"}, **answered(asked)})

@@ -9,10 +9,11 @@ from typing import Any
 
 import orjson
 
-from assent.audit.backwards import first_at, has_values, holding, kind_of, needles_of, pieces_back, rows_at
-from assent.audit.feed import FeedTemplate
-from assent.audit.leaf_values import BadEntry, unpack
+from assent.audit.leaf import BadEntry, unpack
+from assent.audit.log_reader import first_at, has_values, holding, kind_of, needles_of, pieces_back, rows_at
 from assent.audit.sentences import LINE_KINDS, OBSERVED, is_line, outcome_of, sentence
+from assent.core.action_template import ActionTemplate
+from assent.core.approval import IN_BAND, Decision
 from assent.ports import RawLogRow, Store
 
 MOST_LOOKED_AT = 20_000
@@ -113,7 +114,7 @@ class ActivityReader:
 
     store: Store
     wanted: ActivityFilter
-    templates: Mapping[str, FeedTemplate]
+    templates: Mapping[str, ActionTemplate]
     limit: int
     _slots: list[_Slot] = field(default_factory=list)
     _waiting: dict[str, list[_Slot]] = field(default_factory=dict)
@@ -217,7 +218,8 @@ class ActivityReader:
         if not self.wanted.takes_caller(who, tenant, would):
             return
         arguments = _arguments(values.get("arguments"), "arguments" in source.get("commitments", ()))
-        text = sentence(slot.kind, facts, self.templates.get(str(facts.get("tool", ""))), arguments)
+        template = self.templates.get(str(facts.get("tool", "")))
+        text = sentence(slot.kind, facts, template, arguments, _decider(slot.kind, values))
         if would:
             text += f"; would have been refused (observe): {', '.join(would)}"
         outcome = outcome_of(slot.kind, facts)
@@ -247,6 +249,14 @@ class ActivityReader:
 def _claim_in(leaf: bytes) -> str:
     start = leaf.find(b'"claim":"') + 9
     return leaf[start : leaf.find(b'"', start)].decode("ascii", "replace") if start > 8 else ""
+
+
+def _decider(kind: str, values: Mapping[str, bytes]) -> str:
+    """The client that answered a question, with the time it took; empty if a person decided, or for other entries."""
+    if kind != "decision" or "seconds" not in values:
+        return ""
+    found = {name: orjson.loads(values[name]) for name in ("client", "seconds", "claimed") if name in values}
+    return Decision(_text(values.get("person")) or "", "approve", 0.0, IN_BAND, **found).decider
 
 
 def _text(value: bytes | None) -> str | None:

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from assent.audit import checkpoints
 from assent.audit.notes import BadNote
+from assent.audit.verifier import split_checkpoints
 from assent.files import Disk
 
 GIT_TIMEOUT = 60.0
@@ -198,7 +199,7 @@ class WebhookAnchor:
         if self._fetch is None:
             return []
         try:
-            return checkpoints.split(await self._fetch(self._url))
+            return split_checkpoints(await self._fetch(self._url))
         except Exception as error:
             raise AnchorFailed(f"{self._where} could not be read: {type(error).__name__}") from error
 

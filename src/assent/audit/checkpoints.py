@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from assent.audit import notes
 from assent.audit.merkle import BadProof, verify_consistency
-from assent.audit.notes import BadNote, PublicKey, SecretKey, decode_base64
+from assent.audit.notes import BadNote, PublicKey, SecretKey
+from assent.audit.verifier import PROOF, exact_base64
 
 _SIZE = re.compile(r"0|[1-9][0-9]{0,18}")
-_PROOF = "c2sp.org/tlog-proof@v1"
 
 
 class BadCheckpoint(BadNote):
@@ -40,7 +40,7 @@ def parse(data: bytes) -> tuple[Checkpoint, notes.Note]:
     if len(lines) != 3:
         raise BadCheckpoint("a checkpoint of this log has three lines: origin, size, root")
     origin, size, encoded = lines
-    root = decode_base64(encoded)
+    root = exact_base64(encoded)
     if not origin or not _SIZE.fullmatch(size) or root is None or len(root) != 32:
         raise BadCheckpoint("a checkpoint has an origin, a decimal size and a base64 root")
     return Checkpoint(origin, int(size), root, data), note
@@ -82,15 +82,6 @@ def join(checkpoints: Iterable[bytes]) -> bytes:
     return b"\n".join(checkpoints)
 
 
-def split(data: bytes) -> list[bytes]:
-    """Split such a text; invalid pieces are returned too, so that the caller can refuse each one."""
-    pieces = data.split(b"\n\n")
-    if pieces == [b""]:
-        return []
-    joined = [b"\n\n".join(pieces[at : at + 2]) for at in range(0, len(pieces), 2)]
-    return [piece + b"\n" for piece in joined[:-1]] + joined[-1:]
-
-
 @dataclass(frozen=True, slots=True)
 class Proof:
     """Proof that one leaf is in a signed log (C2SP tlog-proof)."""
@@ -101,7 +92,7 @@ class Proof:
     extra: bytes = b""
 
     def encode(self) -> bytes:
-        lines = [_PROOF]
+        lines = [PROOF]
         if self.extra:
             lines.append(f"extra {base64.b64encode(self.extra).decode()}")
         lines.append(f"index {self.index}")

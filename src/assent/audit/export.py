@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from assent.audit.filter import EntryView, PrincipalIndex, Selection
-from assent.audit.leaf_values import BadEntry
+from assent.audit.leaf import BadEntry
+from assent.audit.log_reader import EntryView, PrincipalIndex, Selection
 from assent.audit.merkle import hash_leaf
 from assent.audit.protocols import EntrySource
 

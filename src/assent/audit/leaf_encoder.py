@@ -8,8 +8,21 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from assent.audit.leaf import FACT_RULE, FACTS, LAST_TIME, MOST_TEXT, STRICT, check_head, fitting, why_not
-from assent.audit.leaf_values import SALT, BadEntry, heading_of, pack_length, written_value
+from assent.audit.leaf import (
+    FACT_RULE,
+    FACTS,
+    LAST_TIME,
+    MOST_TEXT,
+    SALT,
+    STRICT,
+    BadEntry,
+    check_head,
+    fitting,
+    heading_of,
+    pack_length,
+    why_not,
+    written_value,
+)
 from assent.audit.tiles import LEAF_LIMIT
 from assent.audit.verifier import COMMITMENT
 

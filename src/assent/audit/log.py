@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from assent.audit import checkpoints, notes
 from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof
-from assent.audit.key_file import SigningKeys
+from assent.audit.files import SigningKeys
 from assent.audit.leaf import parse_leaf
 from assent.audit.merkle import (
     BadProof,
@@ -26,8 +26,7 @@ from assent.audit.merkle import (
 )
 from assent.audit.notes import BadNote, PublicKey, SecretKey
 from assent.audit.protocols import CheckpointStore, EntrySource, TileStore
-from assent.audit.tile_builder import CHUNK, TileBuilder
-from assent.audit.tiles import HASH, RightEdge, Tile, node_in, tile_of
+from assent.audit.tiles import CHUNK, HASH, RightEdge, Tile, TileBuilder, node_in, tile_of
 
 HEARTBEAT = 60
 KEEP_EVERY = 600

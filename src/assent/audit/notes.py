@@ -5,14 +5,15 @@ of the log's key: a plain one (type 1) and a timestamped one (type 4, C2SP tlog-
 """
 
 import base64
-import binascii
 import re
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING
+
+from assent.audit.verifier import exact_base64, is_signed
 
 if TYPE_CHECKING:  # It is imported where a note is signed or checked, because a start does neither.
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -32,18 +33,6 @@ class BadKey(ValueError):
     """The text is not a key."""
 
 
-@lru_cache(maxsize=1024)
-def _is_signed(raw: bytes, message: bytes, signature: bytes) -> bool:
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    try:
-        Ed25519PublicKey.from_public_bytes(raw).verify(signature, message)
-    except (InvalidSignature, ValueError):
-        return False
-    return True
-
-
 @dataclass(frozen=True)
 class PublicKey:
     name: str
@@ -57,7 +46,7 @@ class PublicKey:
         return _key_text(self.name, self.key_id(PLAIN), self.raw)
 
     def verifies(self, message: bytes, signature: bytes) -> bool:
-        return _is_signed(self.raw, message, signature)
+        return is_signed(self.raw, message, signature)
 
     @classmethod
     def parse(cls, text: str) -> "PublicKey":
@@ -197,19 +186,10 @@ def _parse_line(line: str) -> Signature:
     name, _, encoded = line.removeprefix(_DASH).partition(" ")
     if not line.startswith(_DASH) or not _NAME.fullmatch(name):
         raise BadNote("a signature line is a dash, a name and a signature")
-    blob = decode_base64(encoded)
+    blob = exact_base64(encoded)
     if blob is None or len(blob) < 5:
         raise BadNote(f"the signature of {name} is not base64 of a key id and a signature")
     return Signature(name, blob[:4], blob[4:])
-
-
-def decode_base64(text: str) -> bytes | None:
-    """Return the bytes if the text is their exact base64 form, else None."""
-    try:
-        data = base64.b64decode(text.encode("ascii"), validate=True)
-    except (binascii.Error, UnicodeEncodeError):
-        return None
-    return data if base64.b64encode(data).decode() == text else None
 
 
 def _key_text(name: str, key_id: bytes, raw: bytes) -> str:
@@ -219,7 +199,7 @@ def _key_text(name: str, key_id: bytes, raw: bytes) -> str:
 def _parse_key(text: str) -> tuple[str, bytes, str]:
     name, _, rest = text.partition("+")
     key_id, _, encoded = rest.partition("+")
-    raw = decode_base64(encoded)
+    raw = exact_base64(encoded)
     if not _NAME.fullmatch(name) or raw is None or len(raw) != 33 or raw[0] != PLAIN:
         raise BadKey("a key is name+id+base64 of an Ed25519 key")
     return name, raw[1:], key_id

@@ -7,7 +7,7 @@ gateway are Entity Management (3004). Fields without a counterpart go to `unmapp
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from assent.audit.filter import EntryView
+from assent.audit.log_reader import EntryView
 
 SCHEMA = "1.6.0"
 _SEVERITY = {"low": 1, "medium": 2, "high": 3, "critical": 4, "forbidden": 4}

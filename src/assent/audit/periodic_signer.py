@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 from assent.audit.signer import EVERY, HEARTBEAT, AuditLogSigner
 from assent.errors import AssentError
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SigningPlan:
+    """Who signs the log, how often, and how old the last signature of an idle log may become."""
+
+    log_signer: AuditLogSigner
+    every: float = EVERY
+    heartbeat: float = HEARTBEAT
 
 
 class PeriodicSigner:
@@ -18,20 +29,17 @@ class PeriodicSigner:
     A failure stops no call: it is logged once and tried again.
     """
 
-    def __init__(self, log_signer: AuditLogSigner, every: float = EVERY, heartbeat: float = HEARTBEAT) -> None:
-        self.follow(log_signer, every, heartbeat)
+    def __init__(self, plan: Callable[[], SigningPlan]) -> None:
+        """`plan` is asked before each signature, so that a changed configuration is followed."""
+        self._plan = plan
         self._task: asyncio.Task[None] | None = None
         self.trouble: str | None = None
         self.anchored: dict[str, int] = {}
         """The size of the newest checkpoint that each anchor took since the start."""
 
-    def follow(self, log_signer: AuditLogSigner, every: float = EVERY, heartbeat: float = HEARTBEAT) -> None:
-        """Use another signer and other intervals from now on, after a change of the configuration."""
-        self._log_signer, self._every, self._heartbeat = log_signer, every, heartbeat
-
     @property
     def log_signer(self) -> AuditLogSigner:
-        return self._log_signer
+        return self._plan().log_signer
 
     def start(self) -> None:
         self._task = asyncio.create_task(self._keep_signing())
@@ -47,9 +55,10 @@ class PeriodicSigner:
 
     async def sign(self, *, always: bool = False) -> None:
         """Sign and anchor new entries; sign an idle log if its last checkpoint is old."""
-        log_signer = self._log_signer
+        plan = self._plan()
+        log_signer = plan.log_signer
         try:
-            signed = await log_signer.sign(always=always, idle=self._heartbeat)
+            signed = await log_signer.sign(always=always, idle=plan.heartbeat)
             failed = await log_signer.publish(signed.note) if signed is not None else {}
             if signed is not None:
                 self.anchored |= {one.name: signed.size for one in log_signer.anchors if one.name not in failed}
@@ -62,7 +71,8 @@ class PeriodicSigner:
     async def _keep_signing(self) -> None:
         await self.sign(always=True)
         while True:
-            await asyncio.sleep(min(self._every, self._heartbeat))
+            plan = self._plan()
+            await asyncio.sleep(min(plan.every, plan.heartbeat))
             await self.sign()
 
     def _log_once(self, trouble: str | None) -> None:

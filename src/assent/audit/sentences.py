@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from assent.audit.feed import FeedTemplate
-from assent.core.render import visible
+from assent.core.action_template import ActionTemplate
+from assent.core.approval import IN_BAND
+from assent.core.question import visible
 
 Outcome = str
 OUTCOMES: tuple[Outcome, ...] = (
@@ -77,6 +78,8 @@ _EVENTS = {
     "account.reset": "Reset the sign-in of an account",
     "account.disable": "Closed an account",
     "account.enrol_passkey": "Set up an account with a passkey",
+    "account.enrol_once": "Signed in with an enrolment link",
+    "account.link": "Made an enrolment link",
     "account.enrol_password": "Set up an account with a password",
     "account.password": "Changed a password",
 }
@@ -102,14 +105,33 @@ def is_line(kind: str, facts: Mapping[str, Any]) -> bool:
 
 
 def sentence(
-    kind: str, facts: Mapping[str, Any], template: FeedTemplate | None, arguments: Mapping[str, object] | None
+    kind: str,
+    facts: Mapping[str, Any],
+    template: ActionTemplate | None,
+    arguments: Mapping[str, object] | None,
+    decider: str = "",
 ) -> str:
-    """What happened. The contract's own sentence is used for what was done, and for nothing else."""
+    """What happened. The contract's own sentence is used for what was done, and for nothing else.
+
+    `decider` says which client answered a question, and after how long.
+    """
     outcome, tool = outcome_of(kind, facts), _own_name(facts)
+    if outcome == "decided":
+        return f"{_decided(facts, decider)}: {phrases(tool)[0]}"
     if outcome == "done":
         return template.render(arguments) if template is not None else _capital(phrases(tool)[1])
-    about = phrases(tool)[0] + (template.listed(arguments) if template is not None and kind != "decision" else "")
+    about = phrases(tool)[0] + (template.listed(arguments) if template is not None else "")
     return _around(outcome, kind, facts, about)
+
+
+def _decided(facts: Mapping[str, Any], decider: str) -> str:
+    """What was decided, and for a client's answer that it is the client's."""
+    said = str(facts.get("verdict"))
+    verdict = {"approve": "Approved", "decline": "Declined", "reopen": "Took back the decline"}.get(said, "Decided")
+    if facts.get("channel") != IN_BAND:
+        return verdict
+    who = decider or "the client"
+    return f"Did not count the yes of {who}, too fast for a person" if said == "too_fast" else f"{verdict} by {who}"
 
 
 def _own_name(facts: Mapping[str, Any]) -> str:
@@ -120,9 +142,6 @@ def _own_name(facts: Mapping[str, Any]) -> str:
 
 def _around(outcome: Outcome, kind: str, facts: Mapping[str, Any], about: str) -> str:
     code = visible(str(facts.get("code", "")))
-    if outcome == "decided":
-        verdict = {"approve": "Approved", "decline": "Declined", "reopen": "Took back the decline"}
-        return f"{verdict.get(str(facts.get('verdict')), 'Decided')}: {about}"
     if outcome == "refused":
         return f"Refused to {about}: {code}" if facts.get("tool") else f"{_refused_thing(facts)}: {code}"
     if outcome == "failed":

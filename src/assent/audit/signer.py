@@ -19,9 +19,8 @@ from assent.audit import notes
 from assent.audit.anchors import Anchor, AnchorFailed, publish_all
 from assent.audit.bundle import LogMetadata
 from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof, encode_growth, open_checkpoint
-from assent.audit.files import DirectoryCheckpoints, DirectoryTiles
-from assent.audit.key_file import KeyFile, SigningKeys
-from assent.audit.leaf_values import BadEntry
+from assent.audit.files import DirectoryCheckpoints, DirectoryTiles, KeyFile, SigningKeys
+from assent.audit.leaf import BadEntry
 from assent.audit.log import Log, RolledBack, open_log
 from assent.audit.log_reader import Progress, StoredEntries, StoredLeaves
 from assent.audit.merkle import BadProof

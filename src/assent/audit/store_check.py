@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from assent.audit.bundle import LogMetadata
 from assent.audit.leaf import erased_by
 from assent.audit.protocols import EntrySource, TileStore
-from assent.audit.tiles import HASH, WIDTH, Tile, bundle_path, bundles_of
+from assent.audit.tiles import HASH, WIDTH, Tile
 from assent.audit.verifier import (
     Evidence,
     LogReport,
     LogWalk,
     SignedCheckpoint,
+    bundle_path,
+    bundles,
     check_upper,
     conclude,
 )
@@ -44,7 +46,7 @@ def _anchors(metadata: LogMetadata) -> dict[str, Sequence[bytes]]:
 
 
 async def _walk_entries(walk: LogWalk, entries: EntrySource, tiles: "StoredTiles") -> None:
-    for number, width in bundles_of(walk.size):
+    for number, width in bundles(walk.size):
         first = number * WIDTH
         leaves = await entries.leaves(first, first + width)
         if len(leaves) != width:

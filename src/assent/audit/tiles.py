@@ -4,12 +4,19 @@ A tile holds up to 256 hashes of one level; level n + 1 holds the roots of full 
 rebuilt from the entries.
 """
 
+from __future__ import annotations
+
 import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
-from assent.audit.merkle import EMPTY_ROOT, Node, complete_root, fold, peaks
+from assent.audit.merkle import EMPTY_ROOT, Node, complete_root, fold, hash_leaves, peaks
+from assent.audit.verifier import bundle_path
+
+if TYPE_CHECKING:
+    from assent.audit.protocols import EntrySource, TileStore
 
 WIDTH = 256
 HASH = 32
@@ -30,23 +37,6 @@ class Tile:
     @property
     def path(self) -> str:
         return bundle_path(f"tile/{self.level}", self.number, self.width)
-
-
-def bundle_path(prefix: str, number: int, width: int = WIDTH) -> str:
-    """Return a path of three-digit elements: 1234067 is `x001/x234/067`; `.p/W` marks a partial one."""
-    elements = [f"{number % 1000:03d}"]
-    while number >= 1000:
-        number //= 1000
-        elements.append(f"x{number % 1000:03d}")
-    path = f"{prefix}/{'/'.join(reversed(elements))}"
-    return path if width == WIDTH else f"{path}.p/{width}"
-
-
-def bundles_of(size: int) -> Iterator[tuple[int, int]]:
-    """Yield number and width of every bundle of entries or values of a log of this size."""
-    yield from ((number, WIDTH) for number in range(size // WIDTH))
-    if size % WIDTH:
-        yield size // WIDTH, size % WIDTH
 
 
 def tile_of(node: Node, size: int) -> tuple[Tile, int, int]:
@@ -149,7 +139,7 @@ class RightEdge:
         ]
 
     @classmethod
-    def at(cls, size: int, read: Callable[[Tile], bytes]) -> "RightEdge":
+    def at(cls, size: int, read: Callable[[Tile], bytes]) -> RightEdge:
         """Return the edge of a log of this size, read from its rightmost tiles."""
         edge = cls()
         edge.size = size
@@ -164,3 +154,69 @@ class RightEdge:
             tile, start, stop = tile_of(node, size)
             edge._peaks.append(complete_root(edge._rows[tile.level][start:stop]))
         return edge
+
+
+CHUNK = 2 * WIDTH
+"""Entries hashed at once. Calls of a running gateway wait that long before they get their turn."""
+
+
+class TileBuilder:
+    """Reads tiles, and rebuilds missing or torn ones; `repaired` names them."""
+
+    def __init__(self, entries: EntrySource, tiles: TileStore) -> None:
+        self.entries, self.tiles = entries, tiles
+        self.repaired: list[str] = []
+
+    async def fetch(self, tile: Tile) -> bytes:
+        data = await self._stored(tile)
+        if data is None:
+            data = await self.derive(tile)
+            if tile.width == WIDTH:  # partial tiles change with every batch
+                self.repaired.append(tile.path)
+                await self.tiles.write([(tile, data)])
+        return data
+
+    async def _stored(self, tile: Tile) -> bytes | None:
+        """Return the stored tile, or the start of a wider stored one."""
+        for width in (tile.width, WIDTH) if tile.width < WIDTH else (WIDTH,):
+            data = await self.tiles.read(Tile(tile.level, tile.number, width))
+            if data is not None and len(data) == width * HASH:
+                return data[: tile.width * HASH]
+        return None
+
+    async def derive(self, tile: Tile) -> bytes:
+        """Compute the tile from the level below; the lowest level from the entries."""
+        first = tile.number * WIDTH
+        if tile.level:
+            below = [Tile(tile.level - 1, first + at) for at in range(tile.width)]
+            return b"".join([complete_root(split(await self.fetch(item))) for item in below])
+        leaves = await self.entries.leaves(first, first + tile.width)
+        return b"".join(hash_leaves(leaves))
+
+    async def edge(self, size: int) -> RightEdge:
+        """Return the right edge of a log of this size, from its rightmost tiles."""
+        rows: dict[Tile, bytes] = {}
+        level, row = 0, size
+        while row:
+            tile = Tile(level, row // WIDTH, row % WIDTH)
+            rows[tile] = await self.fetch(tile) if tile.width else b""
+            level, row = level + 1, row // WIDTH
+        return RightEdge.at(size, lambda tile: rows.get(tile, b""))
+
+    async def rebuild(self, size: int) -> RightEdge:
+        """Rebuild every tile from the entries; write and name those that differ."""
+        edge = RightEdge()
+        async for leaves in self._chunks(size):
+            await self._rewrite_if_different(edge.extend(hash_leaves(leaves)))
+        await self._rewrite_if_different(edge.partial())
+        return edge
+
+    async def _rewrite_if_different(self, tiles: list[tuple[Tile, bytes]]) -> None:
+        for tile, data in tiles:
+            if await self.tiles.read(tile) != data:
+                self.repaired.append(tile.path)
+                await self.tiles.write([(tile, data)])
+
+    async def _chunks(self, size: int) -> AsyncIterator[list[bytes]]:
+        for start in range(0, size, CHUNK):
+            yield list(await self.entries.leaves(start, min(size, start + CHUNK)))

@@ -924,10 +924,11 @@ def open_bundle(path: Path) -> Files:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, NotImplementedError) as error:
         raise ValueError(f"it is neither a directory nor a .zip file: {error}") from error
-    names = [name for name in archive.namelist() if not name.endswith("/")]
-    if len(set(names)) != len(names):
+    members = [name for name in archive.namelist() if not name.endswith("/")]
+    found = {name.removeprefix("./"): name for name in members}  # some programs write ./ before each name
+    if len(found) != len(members):
         raise ValueError("the archive holds two files of one name")
-    return Files(names, lambda name: _read_member(archive, name))
+    return Files(list(found), lambda name: _read_member(archive, found[name]))
 
 
 def _names_below(root: str) -> list[str]:

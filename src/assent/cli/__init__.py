@@ -26,6 +26,7 @@ COMMANDS = {
     "keys": "Create, list and revoke API keys.",
     "login": "Connect an upstream that needs OAuth.",
     "serve": "Run the gateway over HTTP.",
+    "trust": "Use the configuration found in a folder from now on.",
     "wrap": "Govern one server on standard input and output.",
     "demo": "Run a demo server with the gateway in front of it.",
     "decide": "Explain one call, stage by stage, without running it.",
@@ -36,14 +37,15 @@ COMMANDS = {
     "lint": "Find missing, contradictory or wrong tool metadata.",
     "pin": "Record or check the digests of tool definitions.",
     "policy": "Check, test and compare policies, and try rules on history.",
+    "sandbox": "Say what this machine can confine, and what a server needs.",
     "rule": "Explain a lint rule or a guard.",
     "verify": "Call tools and check that they keep their promises.",
 }
 
 
 SECTIONS = {
-    "Begin": ("demo", "init", "add", "doctor"),
-    "Govern calls": ("serve", "wrap", "login", "keys", "pin"),
+    "Begin": ("demo", "init", "add", "trust", "doctor"),
+    "Govern calls": ("serve", "wrap", "sandbox", "login", "keys", "pin"),
     "Decide and look": ("console", "approvals", "stops", "claims", "audit", "decide"),
     "Write contracts and rules": ("contract", "classify", "lint", "verify", "hosts", "policy", "rule", "drill"),
     "Keep the store": ("store",),
@@ -95,8 +97,7 @@ def main() -> None:
     """Runs a command. Exit codes: 0 clean, 1 findings or refusals, 2 wrong usage or configuration."""
     gc.set_threshold(100_000, 20, 50)  # Imports make no garbage; by default a tenth of a start is spent looking for it.
     try:
-        code = cli.main(standalone_mode=False)
-        sys.exit(code if isinstance(code, int) else 0)
+        sys.exit(_run())
     except click.exceptions.Exit as ended:
         sys.exit(ended.exit_code)
     except click.ClickException as error:
@@ -121,6 +122,22 @@ def main() -> None:
         _discard_output()
         click.echo(f"error: the output is incomplete: {error.strerror}. Free some space and try again", err=True)
         sys.exit(2)
+
+
+def _run() -> int:
+    """Runs the command. Before a configuration of an unknown folder is used, the person at the terminal is asked."""
+    from assent.config.trust import UntrustedError, trust
+
+    while True:
+        try:
+            code = cli.main(standalone_mode=False)
+            return code if isinstance(code, int) else 0
+        except UntrustedError as error:
+            from assent.cli.trust import agrees_to
+
+            if not sys.stdin.isatty() or not sys.stderr.isatty() or not agrees_to(error.file):
+                raise
+            trust(error.file.parent)
 
 
 def _discard_output() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import Any
 import click
 
 from assent.cli.shared.options import config_option
-from assent.cli.shared.servers import list_tools
+from assent.cli.shared.servers import list_tools, read_description
 from assent.cli.shared.target_options import TargetCommand
 from assent.contract.tiers import Tier
-from assent.core.render import counted
+from assent.core.question import counted
 from assent.errors import Fault, SettingsError
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -21,18 +22,20 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 @click.command(cls=TargetCommand)
 @click.argument("name")
-@click.argument("url", required=False)
+@click.argument("source", metavar="[URL|FILE]", required=False)
 @click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent to a URL; may be repeated.")
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="Set for a command; may be repeated.")
+@click.option("--base-url", metavar="URL", help="Where calls go, for an OpenAPI document.")
 @click.option("--offline", is_flag=True, help="Add it without connecting to it first.")
 @config_option
 @click.pass_context
 def add(
     ctx: click.Context,
     name: str,
-    url: str | None,
+    source: str | None,
     headers: tuple[str, ...],
     variables: tuple[str, ...],
+    base_url: str | None,
     offline: bool,
     config: Path | None,
 ) -> None:
@@ -42,14 +45,16 @@ def add(
     Examples:
       assent add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
       assent add linear https://mcp.example.com/mcp
+      assent add orders orders.json --base-url https://api.example.com
     """
     from assent.cli.shared.upstream_entries import add_upstreams
 
     if not _NAME.fullmatch(name):
         raise click.UsageError("NAME has 1 to 40 letters, digits, `_` or `-`.")
-    entry = _entry(ctx.meta.get("assent.command"), url, headers, variables)
-    listed = None if offline else _connect(name, entry)
-    place = add_upstreams(_place(config), {name: entry})
+    place = _place(config)
+    entry = _entry(ctx.meta.get("assent.command"), source, headers, variables, base_url, place)
+    listed = None if offline else _connect(name, entry, place)
+    add_upstreams(place, {name: entry})
     click.echo(f"{name} is added to {place}.", err=True)
     if entry.get("auth") == "oauth":
         click.echo(f"It needs a sign-in. Next: assent login {name}", err=True)
@@ -59,14 +64,38 @@ def add(
 
 
 def _entry(
-    command: tuple[str, ...] | None, url: str | None, headers: tuple[str, ...], variables: tuple[str, ...]
+    command: tuple[str, ...] | None,
+    source: str | None,
+    headers: tuple[str, ...],
+    variables: tuple[str, ...],
+    base_url: str | None,
+    place: Path,
 ) -> dict[str, Any]:
-    if (command is None) == (url is None):
-        raise click.UsageError("Give a URL, or a command after `--`.")
-    if url is not None:
-        return {"url": url, **({"headers": dict(_pairs(headers, ":"))} if headers else {})}
+    if (command is None) == (source is None):
+        raise click.UsageError("Give a URL, an OpenAPI document, or a command after `--`.")
+    if source is not None:
+        more = {"headers": dict(_pairs(headers, ":"))} if headers else {}
+        if base_url is None and re.match(r"https?://", source):
+            return {"url": source, **more}
+        return {"openapi": _document(source, base_url, place), "base_url": base_url, **more}
     assert command is not None
     return {"command": list(command), **({"env": dict(_pairs(variables, "="))} if variables else {})}
+
+
+def _document(source: str, base_url: str | None, place: Path) -> str:
+    """An OpenAPI document as the configuration names it: an address, or a path from its folder."""
+    from assent.cli.shared.openapi import api_of
+
+    path = Path(source)
+    if "://" in source and base_url is not None:
+        return source
+    if "://" in source or not path.is_file():
+        raise click.UsageError(f"{source} is neither a file nor an address that begins with http:// or https://.")
+    if api_of(path) is None:
+        raise click.UsageError(f"{source} is not an OpenAPI document. A program is added with `-- COMMAND`.")
+    if base_url is None:
+        raise click.UsageError("An OpenAPI document needs --base-url: it never decides itself where calls go.")
+    return os.path.relpath(path.resolve(), place.resolve().parent) if not path.is_absolute() else str(path)
 
 
 def _pairs(texts: tuple[str, ...], separator: str) -> list[tuple[str, str]]:
@@ -77,11 +106,15 @@ def _pairs(texts: tuple[str, ...], separator: str) -> list[tuple[str, str]]:
     return [(name.strip(), value.strip()) for name, _, value in pairs]
 
 
-def _connect(name: str, entry: dict[str, Any]) -> list[dict[str, Any]] | None:
+def _connect(name: str, entry: dict[str, Any], place: Path) -> list[dict[str, Any]] | None:
     """List the server's tools. A server that answers 401 gets `auth: oauth`, an older one `transport: sse`."""
+    from assent.checks.probe.list_tools import NotListedError
     from assent.config.model import UpstreamSettings
-    from assent.probe.list_tools import NotListedError
 
+    if "openapi" in entry:
+        source = entry["openapi"]
+        found = read_description(source if "://" in source else str(place.resolve().parent / source))
+        return [dict(tool.definition) for tool in found.tools.values()]
     try:
         listed = list_tools(name, UpstreamSettings(**entry))
         if listed.speaks_sse:
@@ -95,16 +128,13 @@ def _connect(name: str, entry: dict[str, Any]) -> list[dict[str, Any]] | None:
 
 
 def _place(config: Path | None) -> Path:
-    from assent.config.load import find_file, user_file
+    from assent.config.load import HERE, find_file, user_file
 
-    try:
-        return find_file(config)
-    except SettingsError:
-        return user_file()
+    return find_file(config) if config is not None or HERE.exists() else user_file()
 
 
 def _summary(tools: list[dict[str, Any]]) -> str:
-    from assent.infer import classify
+    from assent.contract.infer import classify
 
     tiers = Counter(classify(tool).tier for tool in tools)
     parts = [f"{tiers[tier]} {tier}" for tier in Tier if tiers[tier]]

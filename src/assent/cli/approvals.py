@@ -12,10 +12,11 @@ import click
 
 from assent.cli.shared.options import config_option, operator, to_be_asked
 from assent.cli.shared.output import print_table
-from assent.core.render import visible
+from assent.core.approval import IN_BAND
+from assent.core.question import visible
 
 if TYPE_CHECKING:
-    from assent.core.approval import Approval, Verdict
+    from assent.core.approval import Approval, Decision, Verdict
     from assent.ports import Ports
 
 
@@ -43,6 +44,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
     Example: assent approvals list --all --format json
     """
+    from assent.cli.shared.ports import looking_ports
     from assent.cli.shared.store_access import with_ports
 
     now = time.time()
@@ -50,7 +52,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
     async def found(ports: Ports) -> list[Approval]:
         return await ports.store.approvals(pending_at=None if everything else now, limit=1000)
 
-    listed = with_ports(config, found)
+    listed = with_ports(config, found, looking_ports)
     if form == "json":
         click.echo(json.dumps([one.as_json(now) for one in listed], indent=2, ensure_ascii=False))
     elif not listed:
@@ -67,13 +69,14 @@ def show(approval_id: str, config: Path | None) -> None:
 
     Example: assent approvals show 01J9
     """
+    from assent.cli.shared.ports import looking_ports
     from assent.cli.shared.store_access import with_ports
     from assent.pipeline.approve import find
 
     async def found(ports: Ports) -> Approval:
         return await find(operator(), await _whole_id(approval_id, ports), ports)
 
-    _print_whole(with_ports(config, found), time.time())
+    _print_whole(with_ports(config, found, looking_ports), time.time())
 
 
 @approvals.command(short_help="Approve one call, exactly as `show` prints it.")
@@ -210,7 +213,15 @@ def _print_whole(approval: Approval, now: float) -> None:
     click.echo(f"approval {approval.id}: {approval.state_at(now)}, by {approval.by}, {_left(approval, now)} left")
     click.echo(approval.text)
     for decision in approval.decisions:
-        click.echo(f"{visible(decision.person)} decided {decision.verdict} ({decision.channel})")
+        click.echo(decision_line(decision))
+
+
+def decision_line(decision: Decision) -> str:
+    """Who decided what. A client's answer is named as the client's, with the time it took."""
+    if decision.channel != IN_BAND:
+        return f"{decision.decider} decided {decision.verdict} ({decision.channel})"
+    counts = "too fast for a person; it does not count" if decision.verdict == "too_fast" else decision.verdict
+    return f"answered by {decision.decider}: {counts}"
 
 
 def _left(approval: Approval, now: float) -> str:

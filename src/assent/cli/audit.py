@@ -12,7 +12,7 @@ import click
 
 from assent.cli.shared.log_access import progress_bar, selecting, with_ledger
 from assent.cli.shared.options import config_option, operator, to_be_asked
-from assent.core.render import visible
+from assent.core.question import visible
 
 if TYPE_CHECKING:
     from assent.audit.checkpoints import Checkpoint
@@ -248,7 +248,7 @@ def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config:
 
     Example: assent audit redact 42 arguments --because "erasure request 17"
     """
-    from assent.audit.leaf_values import unpack
+    from assent.audit.leaf import unpack
     from assent.audit.log_reader import StoredEntries
     from assent.core.audit import Entry, principal_values
 
@@ -256,7 +256,10 @@ def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config:
     if to_be_asked(yes):
         click.confirm(f"Erase {', '.join(named)} of entry {index}? This cannot be undone.", abort=True, err=True)
 
+    stores: list[object] = []
+
     async def erasing(log_signer: AuditLogSigner, settings: Settings) -> set[str]:
+        stores.append(log_signer.store)
         facts = {"action": "redact", "entry": index, "fields": named}
         values = {**principal_values(operator()), "because": because}
         await log_signer.store.erase(index, named, Entry("redaction", time.time(), facts, values))
@@ -266,6 +269,9 @@ def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config:
 
     left = with_ledger(config, erasing)
     click.echo(f"entry {index}: {', '.join(named)} erased")
+    if getattr(stores[0], "keeps_erased", False):
+        why = "Another program reads the database, so the old value stays in its write-ahead log (the file -wal)"
+        click.echo(f"{why} until that program has ended and something is written.", err=True)
     if "arguments" in named and "call" in left:
         click.echo("The entry still has `call`, a digest from which short arguments can be guessed.", err=True)
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import shutil
 import sys
+import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,20 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import orjson
 
 from assent.audit.bundle import BadBundle, DirectorySink, Sink, ZipSink, write_bundle
 from assent.audit.export import export, json_line, timestamp
-from assent.audit.feed import BadTemplate, Feed, FeedTemplate
-from assent.audit.filter import EntryView, PrincipalIndex, Selection, read_row
-from assent.audit.leaf import check
-from assent.audit.leaf_values import unpack
-from assent.audit.log_reader import CHUNK, StoredEntries
+from assent.audit.feed import Feed
+from assent.audit.leaf import check, unpack
+from assent.audit.log_reader import CHUNK, EntryView, PrincipalIndex, Selection, StoredEntries, read_row
 from assent.audit.ocsf import shape_for
 from assent.audit.signer import AuditLogSigner
 from assent.cli.shared.log_access import progress_bar, selection, with_ledger
 from assent.contract.files import contract_paths, load_written
-from assent.core.render import visible
-from assent.ports import RawLogRow
+from assent.core.action_template import ActionTemplate, BadTemplate
+from assent.core.document import SENTENCES
+from assent.core.question import visible
+from assent.ports import RawLogRow, Store
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
@@ -48,7 +50,9 @@ def tail(
     chosen = selection(**wanted)
 
     async def tailing(log_signer: AuditLogSigner, settings: Settings) -> None:
-        show = _feed_of(settings, chosen) if as_feed else _entries_as(form, chosen)
+        show = _entries_as(form, chosen)
+        if as_feed:
+            show = _feed_of({**await _stored_templates(log_signer.store), **_templates(settings)}, chosen)
         position = await _print_last(log_signer, lines, show)
         while follow:
             await asyncio.sleep(POLL)
@@ -116,8 +120,8 @@ def stopped_by(would: Sequence[str]) -> str:
     return f"enforce mode would have stopped it: {', '.join(would)}"
 
 
-def _feed_of(settings: Settings, chosen: Selection) -> Show:
-    feed, callers = Feed(_templates(settings)), PrincipalIndex()
+def _feed_of(templates: dict[str, ActionTemplate], chosen: Selection) -> Show:
+    feed, callers = Feed(templates), PrincipalIndex()
 
     def show(sealed: RawLogRow) -> str | None:
         line = feed.take(sealed.index, sealed.leaf, sealed.vals)
@@ -131,17 +135,30 @@ def _feed_of(settings: Settings, chosen: Selection) -> Show:
     return show
 
 
-def _templates(settings: Settings) -> dict[str, FeedTemplate]:
+def _templates(settings: Settings) -> dict[str, ActionTemplate]:
     """The activity template of each contract, by every wire name its tool may have."""
-    found: dict[str, FeedTemplate] = {}
+    found: dict[str, ActionTemplate] = {}
     for one in load_written(contract_paths(settings.contracts)):
-        try:
-            template = FeedTemplate.parse(one.contract.activity or one.contract.title)
-        except BadTemplate:
+        template = _template(one.contract.activity or one.contract.title)
+        if template is None:
             continue
         for upstream in [one.upstream] if one.upstream else ["", *settings.upstreams]:
             found.setdefault(settings.wire_name(upstream, one.name), template)
     return found
+
+
+async def _stored_templates(store: Store) -> dict[str, ActionTemplate]:
+    """The sentences that library servers on this store keep there."""
+    documents = await store.documents(SENTENCES, time.time())
+    sentences = {tool: text for one in documents for tool, text in orjson.loads(one.body).items()}
+    return {tool: found for tool, text in sentences.items() if (found := _template(str(text))) is not None}
+
+
+def _template(text: str) -> ActionTemplate | None:
+    try:
+        return ActionTemplate.parse(text)
+    except BadTemplate:
+        return None
 
 
 def show(index: int, config: Path | None) -> None:

@@ -13,7 +13,7 @@ import click
 
 from assent.cli.shared.options import config_option, operator, to_be_asked
 from assent.cli.shared.output import print_table
-from assent.core.render import visible
+from assent.core.question import visible
 
 if TYPE_CHECKING:
     from assent.core.claims import ClaimRecord
@@ -41,6 +41,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
     Example: assent claims list --all
     """
+    from assent.cli.shared.ports import looking_ports
     from assent.cli.shared.store_access import with_ports
     from assent.core.claims import State
 
@@ -51,7 +52,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
     async def found(ports: Ports) -> tuple[list[ClaimRecord], Callable[[str], str]]:
         return await ports.store.claims(states=() if everything else unsettled, limit=MOST), ports.keyed_hash
 
-    records, keyed_hash = with_ports(config, found)
+    records, keyed_hash = with_ports(config, found, looking_ports)
     listed = [one for one in records if everything or one.state_at(now) is State.IN_DOUBT]
     if form == "json":
         click.echo(json.dumps([one.as_json(now, keyed_hash) for one in listed], indent=2, ensure_ascii=False))

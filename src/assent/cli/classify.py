@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import click
 
 from assent.cli.shared.target_options import TargetCommand
-from assent.core.render import visible
+from assent.core.question import visible
 from assent.errors import Fault, FaultsError, SettingsError
 
 
@@ -49,7 +49,7 @@ def _answers(
 ) -> Iterator[list[str]]:
     """The answers for a stream of definitions as they arrive; for any other target all at once."""
     from assent.cli.shared.targets import chosen
-    from assent.infer import classify_lines
+    from assent.contract.infer import classify_lines
 
     if target is not None and _is_stream(target):
         with click.open_file(target, "rb") as file:
@@ -71,7 +71,7 @@ def _answers(
 
 def _is_stream(target: str) -> bool:
     """Whether the target is read line by line: standard input, a pipe, or a file of definitions."""
-    from assent.lint.sources import kind_of
+    from assent.checks.lint.sources import kind_of
 
     path = Path(target)
     if target == "-" or (path.exists() and not path.is_file()):
@@ -86,14 +86,11 @@ def _is_stream(target: str) -> bool:
 
 def _classify_stream(file: BinaryIO, trust_annotations: bool) -> Iterator[list[str]]:
     """The answers as soon as they are ready, because a sender may wait for each."""
-    from assent.cli.classify_parallel import classify_shares, count_cores, read_shares
-    from assent.infer import classify_lines, is_document
+    from assent.contract.infer import classify_lines
 
-    shares = read_shares(file)
-    first = next((share for share in shares if share), [])
-    shares = chain([first], shares)
-    if first and is_document(first[0][1]):
-        lines = (f"{line}\n" for share in shares for _, line in share)
-        yield list(classify_lines(lines, trust_annotations=trust_annotations))
-    else:
-        yield from classify_shares(shares, trust_annotations=trust_annotations, cores=count_cores())
+    text = io.TextIOWrapper(file, encoding="utf-8-sig")
+    try:
+        for answer in classify_lines(text, trust_annotations=trust_annotations):
+            yield [answer]
+    finally:
+        text.detach()

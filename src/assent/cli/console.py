@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
 
-from assent.cli.shared.options import config_option, console_person
+from assent.cli.shared.options import config_option, console_person, operator
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
@@ -18,37 +16,51 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@click.option("--account", metavar="NAME", help="A link with which the holder of this account sets up a passkey.")
 @config_option
-def console(config: Path | None) -> None:
+def console(account: str | None, config: Path | None) -> None:
     """Print a link that signs you in to the console of the running gateway, once.
 
     Example: assent console -c assent.yaml
     """
+    from assent.cli.shared.running_gateways import running_gateways
     from assent.cli.shared.store_access import with_ports
-    from assent.config.load import find_settings
-    from assent.console.start import kept_address, sign_in_url
+    from assent.config.load import OUTSIDE, find_settings
+    from assent.people.console.start import sign_in_url
 
-    settings = find_settings(config)
+    settings = find_settings(config, unused=OUTSIDE)
 
     async def link(ports: Ports) -> str:
-        address = await kept_address(ports.store)
-        if address is None or not _answers(address):
+        found = await running_gateways(ports.store)
+        if not found:
             raise SettingsError(
                 Fault("no gateway is running on this store", "Start one with `assent serve`, then try again", "store")
             )
-        return await sign_in_url(ports.store, address, console_person())
+        if account is not None:
+            return found[0].rstrip("/") + await _enrolment_path(ports, account)
+        return await sign_in_url(ports.store, found[0], console_person())
 
     url = with_ports(config, link)
     click.echo(url)
+    if account is not None:
+        click.echo(f"With this link {account} sets up a passkey, once, within a day. Anyone who has it can.", err=True)
+        return
     click.echo("The link signs you in once, within ten minutes. Anyone who has it can use it.", err=True)
     public = settings.public_url.rstrip("/")
     if "public_url" in settings.model_fields_set and urlsplit(public).netloc != urlsplit(url).netloc:
         click.echo(f"People with an account sign in at {public}/console/", err=True)
 
 
-def _answers(address: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{address}/healthz", timeout=3) as response:
-            return bool(response.status == 200)
-    except (urllib.error.URLError, OSError):
-        return False
+async def _enrolment_path(ports: Ports, name: str) -> str:
+    """The page where the holder of an account sets up a passkey. What they have stays."""
+    from assent.core.audit import Entry, principal_values
+    from assent.people.accounts import find_account, make_enrolment
+
+    found = await find_account(ports, name)
+    if found is None or found.disabled:
+        state = "is disabled" if found is not None else "does not exist"
+        remedy = "An administrator makes and resets accounts in the console (`assent console`)"
+        raise SettingsError(Fault(f"the account {name} {state}", remedy, "--account"))
+    values = {**principal_values(operator()), "account": name}
+    ports.store.append(Entry("operator", ports.now(), {"action": "account.link"}, values))
+    return f"/console/enrol?token={await make_enrolment(ports, found)}"

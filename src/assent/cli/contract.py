@@ -13,7 +13,8 @@ import click
 from assent.cli.contract_docs import docs
 from assent.cli.contract_init import init
 from assent.cli.shared.options import config_option
-from assent.core.render import counted, visible
+from assent.contract.profiles import profile_names
+from assent.core.question import counted, visible
 from assent.errors import ContractError, Fault
 
 if TYPE_CHECKING:
@@ -30,25 +31,34 @@ def contract() -> None:
 
 
 @contract.command()
-def schema() -> None:
-    """Print the JSON Schema of contract files, for editors.
+@click.option("--config", "of_config", is_flag=True, help="The schema of assent.yaml instead.")
+def schema(of_config: bool) -> None:
+    """Print the JSON Schema of contract files or of assent.yaml.
 
-    Save it, and put `# yaml-language-server: $schema=FILE` on the first line of a contract file.
+    Save it, and put `# yaml-language-server: $schema=FILE` on the first line of the file.
 
     Example: assent contract schema > contract.schema.json
     """
     from assent.contract.schema import contract_schema
 
-    click.echo(json.dumps(contract_schema(), indent=2, ensure_ascii=False))
+    found = contract_schema()
+    if of_config:
+        from assent.config.schema import settings_schema
+
+        found = settings_schema()
+    click.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 
 @contract.command(short_help="Print contracts with all derived values.")
 @click.argument("target", required=False)
 @click.option("--tool", "names", multiple=True, metavar="NAME", help="Only this tool; may be repeated.")
+@click.option("--profile", type=click.Choice(profile_names()), help="As this profile reads them, with its hints.")
 @click.option("--excluded", is_flag=True, help="Print the OpenAPI operations that get no tool, and why.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
-def show(target: str | None, names: tuple[str, ...], excluded: bool, form: str, config: Path | None) -> None:
+def show(
+    target: str | None, names: tuple[str, ...], profile: str | None, excluded: bool, form: str, config: Path | None
+) -> None:
     """Print the contracts of TARGET (a contract file, a pattern or an OpenAPI document), or of the configuration.
 
     Example: assent contract show contracts.yaml --tool place_order
@@ -72,10 +82,33 @@ def show(target: str | None, names: tuple[str, ...], excluded: bool, form: str, 
         remedy = f"The contracts are: {', '.join(sorted(known)) or 'none'}"
         raise ContractError([Fault("no contract has this name", remedy, name) for name in missing])
     chosen = [(upstream, one) for upstream, one in found if not names or one.name in names]
+    hints = [""] * len(chosen)
+    if profile is not None:
+        chosen = [(upstream, _adapted(one, profile)) for upstream, one in chosen]
+        hints = [_hints(one, profile) for _, one in chosen]
     if form == "json":
         click.echo(json.dumps(_file_of(chosen), indent=2, ensure_ascii=False))
         return
-    click.echo("\n\n".join((f"{up}: " if up else "") + show_contract(one) for up, one in chosen))
+    shown = zip(chosen, hints, strict=True)
+    click.echo("\n\n".join((f"{up}: " if up else "") + show_contract(one) + hint for (up, one), hint in shown))
+
+
+def _adapted(one: Contract, profile: str) -> Contract:
+    """The contract as a profile reads it; raises ContractError if the profile does not accept it."""
+    from assent.contract.profiles import profile as named_profile
+
+    named_profile(profile).check(one)
+    return named_profile(profile).adapt(one)
+
+
+def _hints(one: Contract, profile: str) -> str:
+    """The hints that a profile derives from a contract, as one line."""
+    from assent.contract.profiles import profile as named_profile
+    from assent.contract.wire import annotations_of
+
+    listed = annotations_of(one, named_profile(profile))
+    words = ", ".join(f"{name} {json.dumps(value)}" for name, value in listed.items() if name != "title")
+    return f"\n  {'Hints':<18}{words or 'none'}  (profile {profile})"
 
 
 def _file_of(chosen: Sequence[tuple[str, Contract]]) -> dict[str, Any]:
@@ -90,7 +123,7 @@ def _file_of(chosen: Sequence[tuple[str, Contract]]) -> dict[str, Any]:
 def _patterns(target: str | None, config: Path | None) -> list[str]:
     from assent.config.load import find_settings
 
-    return [target] if target else list(find_settings(config).contracts)
+    return [target] if target else list(find_settings(config, unused=["*"], but=["contracts"]).contracts)
 
 
 def _print_excluded(api: ApiDescription | None, form: str) -> None:

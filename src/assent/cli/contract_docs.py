@@ -18,6 +18,13 @@ _File = click.Path(path_type=Path, dir_okay=False)
 @target_options
 @click.option("--check", type=_File, help="Exit with 1 if the table in this page differs.")
 @click.option("--write", type=_File, help="Write the table into this page.")
+@click.option(
+    "--sort",
+    type=click.Choice(["declared", "safety"]),
+    default="declared",
+    show_default=True,
+    help="The order of the tools; safety: the riskiest first.",
+)
 @config_option
 @click.pass_context
 def docs(
@@ -28,6 +35,7 @@ def docs(
     headers: tuple[str, ...],
     check: Path | None,
     write: Path | None,
+    sort: str,
     config: Path | None,
 ) -> None:
     """Print the table of TARGET's tools in Markdown, or check or write it in a page.
@@ -37,9 +45,10 @@ def docs(
 
     Example: assent contract docs contracts.yaml --write README.md
     """
+    from assent.checks.lint.markdown_table import by_safety, drift, excluded_table, placed, table
+    from assent.cli.shared.openapi import api_of
     from assent.cli.shared.targets import chosen, names_nothing
     from assent.config.load import find_file
-    from assent.lint.markdown_table import drift, placed, table
 
     if check is not None and write is not None:
         raise click.UsageError("--check and --write exclude each other.", ctx)
@@ -49,7 +58,10 @@ def docs(
     if read.configuration and not read.subjects:
         remedy = "List contract files under `contracts:`, or name a server: a URL or a command after `--`"
         raise SettingsError(Fault("the configuration lists no contracts", remedy, file=target or ""))
-    made = table(read.subjects)
+    made = table(by_safety(read.subjects) if sort == "safety" else read.subjects)
+    api = api_of(Path(target)) if target and Path(target).is_file() else None
+    if api is not None and api.excluded:
+        made += "\n\n" + excluded_table([(f"{one.method.upper()} {one.path}", one.reason) for one in api.excluded])
     if check is not None:
         lines = drift(_page(check), made, str(check))
         for line in lines:

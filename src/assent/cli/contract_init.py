@@ -16,13 +16,13 @@ from assent.cli.shared.options import config_option
 from assent.cli.shared.servers import list_tools, read_description, settings_naming
 from assent.cli.shared.target_options import TargetCommand, target_options
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
-from assent.core.render import counted, visible
+from assent.core.question import counted, visible
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
     from assent.cli.shared.targets import Chosen
     from assent.config.model import Settings
-    from assent.infer import Inference
+    from assent.contract.infer import Inference
     from assent.ports import LogEntry, Ports
     from assent.upstreams.compiled_tools import UpstreamPolicy
     from assent.upstreams.openapi.api import ApiTool
@@ -101,7 +101,7 @@ def _drafts_of(name: str, settings: Settings) -> list[Draft]:
     upstream = settings.upstreams[name]
     if upstream.openapi is not None:
         return [draft_operation(tool) for tool in read_description(upstream.openapi).tools.values()]
-    found = list_tools(name, upstream)
+    found = list_tools(name, upstream, settings)
     policy = _policy_of(name, upstream.profile or settings.profile, trust=upstream.trust)
     return _draft_all(found, found.server, policy)
 
@@ -129,8 +129,8 @@ def draft(
     blanket: bool = False,
 ) -> Draft:
     """Drafts the contract that a tool would get now. `known` is the contract that Assent ships for it, if any."""
+    from assent.contract.infer import classify
     from assent.contract.wire import read_claims
-    from assent.infer import classify
     from assent.upstreams.compiled_tools import CONFIDENT, judge_definition
 
     if known is not None:
@@ -159,7 +159,7 @@ def draft(
 
 def draft_operation(tool: ApiTool) -> Draft:
     """Drafts the contract of an OpenAPI operation; only values that its author did not set can be doubtful."""
-    from assent.infer import classify
+    from assent.contract.infer import classify
     from assent.upstreams.compiled_tools import CONFIDENT
 
     operation, inference = tool.operation, classify(tool.definition)

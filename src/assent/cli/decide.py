@@ -13,7 +13,7 @@ import click
 from assent.cli.shared.options import config_option
 from assent.core.identity_claims import further_claims
 from assent.core.principal import KINDS, Principal
-from assent.core.render import visible
+from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ _PRINCIPAL_KEYS = {
     "groups",
     "claims",
     "method",
+    "asks",
 }
 
 
@@ -64,11 +65,11 @@ def decide(
     """
     import asyncio
 
-    from assent.config.load import find_settings
+    from assent.config.load import UNASKED, find_settings
 
     if cases is not None:
         ctx.exit(_run_cases(cases))
-    settings = find_settings(config)
+    settings = find_settings(config, unused=UNASKED)
     request, earlier = read_request(request_file, settings, caller)
     found = asyncio.run(_explain(request, earlier, settings))
     click.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False) if form == "json" else found.as_text())
@@ -84,7 +85,7 @@ async def _explain(request: Request, earlier: Sequence[EarlierResult], settings:
     try:
         if settings.upstreams and (_depends_on_upstreams(settings) or _needs_upstream(ports.catalogue(), request.tool)):
             ports = ports._replace(catalogue=await _catalogue(request.tool, ports.catalogue(), settings))
-        return await explain(request, ports._replace(flow=flow_with(earlier, request, ports.catalogue(), settings)))
+        return await explain(request, ports.but(flow=flow_with(earlier, request, ports.catalogue(), settings)))
     finally:
         await ports.store.close()
 
@@ -106,8 +107,8 @@ async def _catalogue(tool: str, contracts: Catalogue, settings: Settings) -> Cal
     """
     from assent.gateway.catalogue_preview import preview_catalogue
 
-    tool_loader = await preview_catalogue(settings)
-    found, troubles = tool_loader.catalogue, tool_loader.troubles
+    preview = await preview_catalogue(settings)
+    found, troubles = preview.catalogue, preview.troubles
     for name, trouble in troubles.items():
         click.echo(f"upstream {name}: {visible(trouble)}", err=True)
     unknown = tool not in found.tools and tool not in found.withheld
@@ -206,6 +207,7 @@ def principal_of(given: Any) -> Principal:
         claims=further_claims(given.get("claims", {})),
         method=given.get("method", ""),
         bearer=given.get("bearer", False),
+        asks=given.get("asks"),
         actors=tuple(principal_of(actor) for actor in given.get("actors", ())),
     )
 
@@ -228,5 +230,6 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "auth_time": (_is_moment, "a number of seconds"),
     "bearer": (lambda value: isinstance(value, bool), "true or false"),
     "mode": (lambda value: value in ("live", "test"), "live or test"),
+    "asks": (lambda value: value in (None, "person", "nobody"), "person or nobody"),
     "actors": (lambda value: isinstance(value, list | tuple), "a list of principals"),
 }

@@ -20,9 +20,9 @@ import click
 from assent.cli.init import assent_command
 from assent.cli.serve_process import following
 from assent.cli.shared.options import console_person
-from assent.config.load import load_settings
+from assent.config.load import load_settings, user_file
 from assent.config.model import LOCK
-from assent.console.start import console_in_front, keep_address, sign_in_url
+from assent.config.trust import trust_written
 from assent.contract.yaml_document import write_yaml
 from assent.core.approval import ApprovalState
 from assent.core.pins import pins_of, pins_text
@@ -30,10 +30,10 @@ from assent.errors import Fault, SettingsError
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.reload import signature, watched_files
 from assent.gateway.status_pages import StatusPages
+from assent.people.console.start import console_in_front, keep_address, sign_in_url, store_mark
 from assent.ports import Store
 from assent.testing.demo.narration import Narration
-from assent.testing.demo.steps import DESKTOP, desktop_entry, print_next_steps
-from assent.testing.demo.story import Story
+from assent.testing.demo.story import DESKTOP, Story, desktop_entry, print_next_steps
 from assent.testing.demo.upstream import Office
 from assent.web.asgi import App
 from assent.web.server import bind, make_server
@@ -77,7 +77,8 @@ async def _play(folder: Path, port: int, once: bool, opens: bool, stop: asyncio.
         stack.push_async_callback(gateway_app.stop)
         await gateway_app.start()
         await _accept(gateway_app, folder)
-        url = await _serve(stack, gateway_app.app(console_in_front(gateway_app, StatusPages(gateway_app))), listener)
+        pages = StatusPages(gateway_app, await store_mark(gateway_app.store))
+        url = await _serve(stack, gateway_app.app(console_in_front(gateway_app, pages)), listener)
         await keep_address(gateway_app.store, "127.0.0.1", port)
         await stack.enter_async_context(
             following(
@@ -182,10 +183,12 @@ def _write(folder: Path, upstream: str, gateway: str) -> Path:
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "contracts.yaml").write_text(contracts, encoding="utf-8")
     (folder / DESKTOP).write_text(desktop_entry(assent_command(), folder), encoding="utf-8")
+    if user_file().parent.exists():  # The demo itself writes nothing outside its folder.
+        trust_written(folder / "assent.yaml")
     return folder / "assent.yaml"
 
 
 async def _accept(gateway_app: GatewayApp, folder: Path) -> None:
     """Accepts the current definitions, as `assent pin --write` does."""
-    definitions: list[dict[str, Any]] = await gateway_app.links[UPSTREAM].load()
+    definitions: list[dict[str, Any]] = await gateway_app.current.links[UPSTREAM].load()
     (folder / LOCK).write_text(pins_text({UPSTREAM: pins_of(definitions)}), encoding="utf-8")

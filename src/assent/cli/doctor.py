@@ -7,9 +7,7 @@ import os
 import shutil
 import stat
 import sys
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,15 +15,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from assent.cli.client_files.clients import CLIENTS
-from assent.cli.client_files.servers import entries_in, open_file
+from assent.cli.client_files.gateways import gateway_commands
+from assent.cli.client_files.servers import ServerEntry, entries_in, open_file
 from assent.cli.shared.options import config_option
-from assent.core.render import counted, visible
+from assent.core.question import counted, visible
 from assent.errors import AssentError, FaultsError
 
 if TYPE_CHECKING:
     from assent.config.model import Settings, UpstreamSettings
 
 
+DEFAULT_GATEWAYS = ("http://127.0.0.1:8420", "http://localhost:8420")
 _MARKS = {"ok": "ok     ", "warn": "warning", "fail": "problem"}
 
 
@@ -64,20 +64,24 @@ def doctor(config: Path | None, offline: bool) -> None:
 def checks(config: Path | None, offline: bool) -> Iterator[Check]:
     """Yield one check after the other; the later ones need the configuration."""
     yield _command()
-    settings = None
+    settings, running = None, list[str]()
     for found in _configuration(config):
         if isinstance(found, Check):
             yield found
         else:
             settings = found
     if settings is not None:
+        yield from _guards(settings)
         yield _store(settings)
         yield _keys(settings)
         for name, upstream in settings.upstreams.items():
             missing = _programs(name, upstream)
-            yield from _upstream(name, upstream, offline) if missing is None else [missing]
-        yield _gateway(settings)
-    yield from _clients()
+            yield from _upstream(name, settings, offline) if missing is None else [missing]
+            yield from _sandbox(name, upstream, settings)
+        yield _confirmers(settings)
+        running = _running(settings)
+        yield _gateway(settings, running)
+    yield from _clients(running)
 
 
 def _command() -> Check:
@@ -91,10 +95,13 @@ def _command() -> Check:
 
 
 def _configuration(config: Path | None) -> Iterator[Check | Settings]:
-    from assent.config.load import find_file, find_settings, user_file
+    from assent.config.load import HERE, find_file, find_settings, user_file
+    from assent.config.trust import UntrustedError
 
     try:
         path = find_file(config)
+    except UntrustedError:
+        raise
     except AssentError:
         fix = "`assent add NAME -- COMMAND` makes one; `assent init --client NAME` needs none"
         yield Check("warn", f"there is no configuration: neither ./assent.yaml nor {user_file()}", fix)
@@ -105,7 +112,8 @@ def _configuration(config: Path | None) -> Iterator[Check | Settings]:
         yield from _faults(error, path)
         return
     named = list(_named_files(settings, path))
-    yield from named or [Check("ok", f"the configuration {path} is valid (mode: {settings.mode})")]
+    trusted = "; commands use it, because you trust this folder" if config is None and path == HERE else ""
+    yield from named or [Check("ok", f"the configuration {path} is valid (mode: {settings.mode}){trusted}")]
     if not settings.upstreams:
         yield Check(
             "warn", "the configuration has no upstreams", "`assent add NAME -- COMMAND` or `assent add NAME URL`"
@@ -116,7 +124,7 @@ def _configuration(config: Path | None) -> Iterator[Check | Settings]:
 def _named_files(settings: Settings, path: Path) -> Iterator[Check]:
     """The faults of the contract files and policies that the configuration names."""
     from assent.config.policies import policies_of
-    from assent.gateway.catalogue import contracts_of
+    from assent.gateway.served_tools import contracts_of
 
     for load in (contracts_of, policies_of):
         try:
@@ -128,6 +136,17 @@ def _named_files(settings: Settings, path: Path) -> Iterator[Check]:
 def _faults(error: FaultsError, path: Path) -> Iterator[Check]:
     for fault in error.faults:
         yield Check("fail", str(fault), f"correct {fault.file or path}")
+
+
+def _guards(settings: Settings) -> Iterator[Check]:
+    """The guards that are stricter since 0.3 and that the configuration leaves at their defaults."""
+    rules = settings.rules()
+    kinds: list[Any] = list(dict.fromkeys(map(type, rules)))
+    for rule in kinds:
+        option, follows = rule.changed
+        if follows and not all(option in one.model_fields_set for one in rules if type(one) is rule):
+            fix = f"set `{option}:` to allow more" if option else f"`assent rule {rule.rule}` says how to allow them"
+            yield Check("ok", f"guard {rule.rule}: since 0.3, {follows}", fix)
 
 
 def _store(settings: Settings) -> Check:
@@ -151,6 +170,14 @@ def _keys(settings: Settings) -> Check:
     return Check("ok", f"the keys are in {directory}; only you can read them")
 
 
+def _confirmers(settings: Settings) -> Check:
+    """Who confirms critical calls of agents over HTTP, and whether a person can."""
+    if settings.defaults.confirmation.critical == "user":
+        return Check("ok", "critical calls of agents over HTTP: the user at the client confirms")
+    what = "critical calls of agents over HTTP: an approver confirms, unless the contract says by: user"
+    return Check("ok", f"{what} (defaults.confirmation.critical)")
+
+
 def _programs(name: str, upstream: UpstreamSettings) -> Check | None:
     if upstream.command is None or shutil.which(upstream.command[0], path=upstream.env.get("PATH")):
         return None
@@ -160,17 +187,19 @@ def _programs(name: str, upstream: UpstreamSettings) -> Check | None:
     )
 
 
-def _upstream(name: str, upstream: UpstreamSettings, offline: bool) -> Iterator[Check]:
+def _upstream(name: str, settings: Settings, offline: bool) -> Iterator[Check]:
+    upstream = settings.upstreams[name]
     if offline or upstream.openapi is not None:
         yield Check("ok", f"upstream {name}: not contacted")
         return
+    from assent.checks.probe.list_tools import NotListedError
     from assent.cli.shared.servers import list_tools
-    from assent.probe.list_tools import NotListedError
 
     try:
-        definitions = list_tools(name, upstream)
+        definitions = list_tools(name, upstream, settings)
     except NotListedError as error:
-        fix = f"`assent login {name}`" if "401" in str(error) else "start the server, or correct its entry"
+        signs_in = "401" in str(error) or "assent login" in str(error)
+        fix = f"`assent login {name}`" if signs_in else "start the server, or correct its entry"
         yield Check("fail", f"upstream {error}", fix)
         return
     yield Check("ok", f"upstream {name}: {counted(len(definitions), 'tool')}")
@@ -178,10 +207,66 @@ def _upstream(name: str, upstream: UpstreamSettings, offline: bool) -> Iterator[
         yield from _texts(f"upstream {name}: {visible(str(definition.get('name')))}", definition)
 
 
+def _sandbox(name: str, upstream: UpstreamSettings, settings: Settings) -> Iterator[Check]:
+    """Whether a server on this machine is confined, how, what it used and what was stopped."""
+    if upstream.command is None or upstream.sandbox.mode == "off":
+        return
+    from assent.upstreams.sandbox.support import findings
+
+    chosen, missing = upstream.sandbox, [one for one in findings() if one.missing]
+    if missing:
+        what = f"upstream {name}: it cannot be confined: {missing[0].what}: {missing[0].missing}"
+        yield Check("fail" if chosen.mode == "enforce" else "warn", what, missing[0].remedy)
+        return
+    how = {"observe": "observed, not confined", "enforce": f"confined, instances: {chosen.instances}"}[chosen.mode]
+    used, stopped = _usage(name, settings)
+    yield Check("ok", f"upstream {name}: {how}; {used} paths and hosts used, {len(stopped)} stopped")
+    yield _needed(name, upstream)
+    for attempt in stopped[:5]:
+        fix = f"`assent sandbox learn {name}` prints the settings that allow it, if it is right"
+        yield Check("warn", f"upstream {name}: its sandbox stops: {visible(attempt)}", fix)
+
+
+def _needed(name: str, upstream: UpstreamSettings) -> Check:
+    from assent.upstreams.sandbox.errors import CannotConfine
+    from assent.upstreams.sandbox.plan import named
+    from assent.upstreams.sandbox.programs import find_program
+
+    assert upstream.command is not None
+    try:
+        program = find_program(upstream.command, {**os.environ, **upstream.env}, upstream.cwd)
+    except CannotConfine as error:
+        return Check(
+            "fail" if upstream.sandbox.mode == "enforce" else "warn", f"upstream {name}: {error}", error.remedy
+        )
+    return Check("ok", f"upstream {name}: for its start it may read {named(program.reads)}")
+
+
+def _usage(name: str, settings: Settings) -> tuple[int, list[str]]:
+    from assent.stores.open import open_store
+    from assent.upstreams.sandbox.plan import stored_usage
+
+    async def read() -> tuple[int, list[str]]:
+        store = await open_store(settings.store)
+        try:
+            found = await stored_usage(store, name)
+        finally:
+            await store.close()
+        if found is None:
+            return 0, []
+        stopped = sorted({f"{tool or 'at the start'}: {one}" for tool, all in found.stopped.items() for one in all})
+        return len({one for all in found.used.values() for one in all}), stopped
+
+    try:
+        return asyncio.run(read())
+    except (AssentError, OSError):  # The check of the store has said so.
+        return 0, []
+
+
 def _texts(tool: str, definition: dict[str, Any]) -> Iterator[Check]:
     """What a person does not see in a tool's definition, and what looks like an order to the model."""
+    from assent.checks.lint.attacks import orders_in
     from assent.core.shown_definition import shown_tool
-    from assent.lint.attacks import orders_in
 
     shown = shown_tool(definition)
     if shown.unusable:
@@ -196,32 +281,39 @@ def _texts(tool: str, definition: dict[str, Any]) -> Iterator[Check]:
         yield Check("warn", f"{tool}: {visible(orders[0])}", fix)
 
 
-def _gateway(settings: Settings) -> Check:
-    address = settings.public_url.rstrip("/") + "/healthz"
+def _gateway(settings: Settings, running: Sequence[str]) -> Check:
+    if running:
+        return Check("ok", f"a gateway on this store answers at {', '.join(running)}")
+    from assent.cli.shared.running_gateways import answers
+
+    if answers(settings.public_url):
+        fix = "stop it, or run `assent serve --port` with another port"
+        return Check("warn", f"the gateway at {settings.public_url} uses another store or is no gateway", fix)
+    return Check("warn", "no gateway runs on this store", "start it with `assent serve` (`wrap` needs none)")
+
+
+def _running(settings: Settings) -> list[str]:
+    from assent.cli.shared.running_gateways import gateways_of
+
     try:
-        with urllib.request.urlopen(address, timeout=3) as response:
-            if response.status == 200:
-                return Check("ok", f"the gateway answers at {settings.public_url}")
-    except (urllib.error.URLError, OSError, ValueError):
-        pass
-    return Check(
-        "warn", f"no gateway answers at {settings.public_url}", "start it with `assent serve` (`wrap` needs none)"
-    )
+        return asyncio.run(gateways_of(settings))
+    except (AssentError, OSError):
+        return []  # The check of the store says why.
 
 
-def _clients() -> Iterator[Check]:
+def _clients(running: Sequence[str]) -> Iterator[Check]:
     for name, client in CLIENTS.items():
         path = client.path()
         if path.exists():
-            yield _client(name, client.title, path)
+            yield _client(name, client.title, path, running)
 
 
-def _client(name: str, title: str, path: Path) -> Check:
+def _client(name: str, title: str, path: Path, running: Sequence[str]) -> Check:
     try:
         entries = list(entries_in(open_file(path.read_text(encoding="utf-8"), path.name).data))
     except (OSError, ValueError) as error:
         return Check("warn", f"{title}: {path} cannot be read: {error}", "correct the file")
-    bare = [entry.name for entry in entries if entry.command_key and entry.wrapped_at is None]
+    bare = [entry.name for entry in entries if not _is_governed(entry, running)]
     lost = [
         entry for entry in entries if entry.command_key and entry.wrapped_at is not None and not _exists(entry.words[0])
     ]
@@ -230,7 +322,22 @@ def _client(name: str, title: str, path: Path) -> Check:
         return Check("fail", f"{title}: {lost[0].words[0]} in {path} does not exist", fix)
     if bare:
         return Check("warn", f"{title}: not governed: {', '.join(bare)}", f"`assent init --client {name} --write`")
+    from assent.cli.shared.running_gateways import answers
+
+    for url in (str(entry.fields[entry.url_key]) for entry in entries if entry.url_key):
+        if not answers(url.removesuffix("/").removesuffix("/mcp")):
+            fix = f"run `{gateway_commands().get(url.rstrip('/'), 'assent serve')}`"
+            return Check("warn", f"{title}: no gateway answers at {url}", fix)
     return Check("ok", f"{title}: {counted(len(entries), 'server')}, all governed")
+
+
+def _is_governed(entry: ServerEntry, running: Sequence[str]) -> bool:
+    """Whether a client's server is wrapped, or is the gateway. What starts in another way was not looked at."""
+    if entry.command_key:
+        return entry.wrapped_at is not None
+    url = str(entry.fields[entry.url_key]) if entry.url_key else ""
+    known = (*running, *DEFAULT_GATEWAYS, *(one.removesuffix("/mcp") for one in gateway_commands()))
+    return any(url.startswith(f"{address.rstrip('/')}/mcp") for address in known)
 
 
 _exists: Callable[[str], object] = shutil.which

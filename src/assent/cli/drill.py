@@ -27,15 +27,15 @@ def drill(ctx: click.Context, stories: tuple[str, ...], listing: bool, as_json: 
 
     Example: assent drill -c assent.yaml tool-poisoning rug-pull
     """
-    from assent.config.load import find_settings
-    from assent.drill.run import as_text, run, story_names
+    from assent.checks.drill.run import as_text, run, story_names
+    from assent.config.load import OUTSIDE, find_settings
 
     if listing:
         click.echo("\n".join(story_names()))
         return
     if unknown := [name for name in stories if name not in story_names()]:
         raise click.UsageError(f"There is no story {unknown[0]!r}. `assent drill --list` prints the names.", ctx)
-    settings = find_settings(config)
+    settings = find_settings(config, unused=(*OUTSIDE, "store", "secrets", "audit"))
     # A CI job that takes too long is ended with SIGTERM: then the sandbox is cleaned up as after Ctrl-C.
     before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:

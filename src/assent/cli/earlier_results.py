@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assent.config.flow import flow_control
 from assent.core.call import Request
 from assent.core.catalogue import Catalogue
-from assent.core.render import visible
+from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
-    from assent.flow.control import FlowControl
 
 
 _KEYS = {"tool", "result"}
@@ -43,15 +42,12 @@ def _as_result(given: Any) -> dict[str, Any]:
     return {"structuredContent": given}
 
 
-def flow_with(
-    earlier: Sequence[EarlierResult], request: Request, catalogue: Catalogue, settings: Settings
-) -> FlowControl | None:
+def flow_with(earlier: Sequence[EarlierResult], request: Request, catalogue: Catalogue, settings: Settings) -> Any:
     """Flow control with the results that the request says were read before."""
     flow = flow_control(settings)
     for one in earlier if flow is not None else ():
         tool = catalogue.tools.get(one.tool)
         if tool is None:
             raise SettingsError(Fault(f"no tool has the name {visible(one.tool)}", "Correct the name", "results"))
-        assert flow is not None
         flow.take(request.principal, request.conversation, tool, one.result, time.time())
     return flow

@@ -6,7 +6,7 @@ import click
 from click.core import ParameterSource
 
 from assent.cli.shared.target_options import TargetCommand, target_options
-from assent.core.render import visible
+from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 
 
@@ -35,11 +35,10 @@ def hosts(
 
     Example: assent hosts contracts.yaml
     """
+    from assent.checks.hosts import matrix, submission
+    from assent.checks.hosts.submission import FORMATS, is_unseen
+    from assent.checks.lint.rule import written
     from assent.cli.shared.targets import chosen
-    from assent.hosts import matrix, submission
-    from assent.hosts.pages import FORMATS
-    from assent.hosts.submission import is_unseen
-    from assent.lint.json_text import written
 
     if directory and form != "json" and ctx.get_parameter_source("form") is ParameterSource.COMMANDLINE:
         raise click.UsageError("A submission is JSON: leave out --format, or use json.", ctx)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sys
-from difflib import get_close_matches
+from difflib import get_close_matches, unified_diff
 from pathlib import Path
+from typing import Any
 
 import click
 
 from assent.cli.client_files.backup import backups_of, keep_and_write, require_writable, restore
 from assent.cli.client_files.clients import CLIENTS
+from assent.cli.client_files.gateways import ClientGateway, gateway_of, made_by_init
 from assent.cli.client_files.servers import (
     Changes,
     ClientFile,
@@ -18,13 +20,12 @@ from assent.cli.client_files.servers import (
     has_servers,
     move_servers,
     open_file,
+    put_back,
     unwrap_servers,
     wrap_servers,
 )
 from assent.cli.shared.platform import require_posix
 from assent.errors import Fault, SettingsError
-
-GATEWAY = "http://127.0.0.1:8420/mcp"
 
 
 @click.command()
@@ -33,58 +34,93 @@ GATEWAY = "http://127.0.0.1:8420/mcp"
 @click.option("--write", is_flag=True, help="Change the file; a copy of the old file is kept beside it.")
 @click.option("--undo", is_flag=True, help="Restore the file as it was before --write.")
 @click.option("-c", "--config", type=click.Path(path_type=Path, dir_okay=False),
-              help="The configuration that servers with a URL move to. Default: the user's own.")  # fmt: skip
+              help="The configuration that servers with a URL move to. Default: one for this client.")  # fmt: skip
 def init(client: str, write: bool, undo: bool, config: Path | None) -> None:
-    """Put `assent wrap` before every server of a client, or print how the file would look.
+    """Put `assent wrap` before every server of a client, or print what would change.
 
-    Servers with a URL move into your Assent configuration; the client then reaches them through the gateway
+    Servers with a URL move into a configuration for this client alone; the client then reaches them through a gateway
     (`assent serve`). Comments and order of the file stay as they are.
 
     \b
     Examples:
-      assent init --client cursor              shows the changed file
+      assent init --client cursor              shows what would change
       assent init --client cursor --write      changes it
-      assent init --client cursor --undo       restores it
+      assent init --client cursor --undo       takes it back
     """
     from assent.cli.shared.upstream_entries import add_upstreams
-    from assent.config.load import user_file
 
     if write and undo:
         raise click.UsageError("Use either --write or --undo.")
     if write:
         require_posix("assent wrap, which --write would put into the file,")
     path = _client_file(client)
+    places = Places(client if client in CLIENTS else str(path.resolve()), config, make_key=write)
     if undo:
-        _undo(path)
+        _undo(path, places)
         return
     text = _text_of(path)
     file = _parsed(text, path)
-    changes = changed(file, assent_command())
+    changes = changed(file, assent_command(), places)
     for name, reason in changes.left.items():
         click.echo(f"{name} is not changed: {reason}.", err=True)
-    if not write:
-        click.echo(file.text(), nl=False)
-        return
     if not (changes.wrapped or changes.moved):
         click.echo("No change is needed: every server is already governed.", err=True)
         return
+    if not write:
+        _show(path, text, file.text(), changes)
+        return
     require_writable(path)
-    if changes.moved:
-        place = add_upstreams(config or user_file(), changes.moved)
+    for gateway, upstreams in changes.moved.items():
+        add_upstreams(gateway.file, upstreams, gateway.new_file() if gateway.key else "")
+        gateway.make_folder()
     kept = keep_and_write(path, file.text())
     click.echo(f"{path} is changed; the old file is {kept}.", err=True)
     if changes.wrapped:
         click.echo(f"Wrapped: {', '.join(changes.wrapped)}.", err=True)
-    if changes.moved:
-        click.echo(f"Moved behind the gateway: {', '.join(changes.moved)} (now in {place}).", err=True)
-        click.echo("Start the gateway: assent serve. If one of them needs a sign-in: assent login NAME.", err=True)
+    for gateway, upstreams in changes.moved.items():
+        click.echo(f"Moved behind the gateway: {', '.join(upstreams)} (now in {gateway.file}).", err=True)
+        sign_in = f"If one of them needs a sign-in: assent login NAME -c {gateway.file}"
+        click.echo(f"Start this gateway: {gateway.command}. {sign_in}.", err=True)
     click.echo("Restart the client. To undo: the same command with --undo.", err=True)
 
 
-def changed(file: ClientFile, assent: str) -> Changes:
-    """Wrap the commands of a file and move its URLs behind the gateway."""
-    wrapped, moved = wrap_servers(file, assent), move_servers(file, GATEWAY)
+class Places:
+    """The gateways of a client's tables: those of its own, or one with the configuration that the user named."""
+
+    def __init__(self, client: str, config: Path | None, *, make_key: bool) -> None:
+        self._client, self._config, self._make_key = client, config, make_key
+        self._found: dict[tuple[Any, ...], ClientGateway] = {}
+
+    def __call__(self, table: tuple[Any, ...]) -> ClientGateway:
+        if table not in self._found:
+            named = ClientGateway(self._config, "named") if self._config is not None else None
+            self._found[table] = named or gateway_of(
+                self._client, table, make_key=self._make_key, taken={one.port for one in self._found.values()}
+            )
+        return self._found[table]
+
+
+def changed(file: ClientFile, assent: str, places: Places) -> Changes:
+    """Wrap the commands of a file and move its URLs behind gateways."""
+    wrapped, moved = wrap_servers(file, assent), move_servers(file, places)
     return Changes(wrapped.wrapped, moved.moved, wrapped.left | moved.left)
+
+
+def _show(path: Path, before: str, after: str, changes: Changes) -> None:
+    """Print what would change as a difference, in the client's file and in the configurations."""
+    from assent.cli.shared.upstream_entries import with_upstreams
+
+    _print_difference(path, before, after)
+    for gateway, upstreams in changes.moved.items():
+        old = _text_of(gateway.file) if gateway.file.exists() else ""
+        new = with_upstreams(gateway.file, upstreams, gateway.new_file() if gateway.key else "")
+        _print_difference(gateway.file, old, new)
+    click.echo("Nothing is changed yet. To change it: the same command with --write.", err=True)
+
+
+def _print_difference(path: Path, before: str, after: str) -> None:
+    lines = unified_diff(before.splitlines(), after.splitlines(), str(path), f"{path} (changed)", lineterm="")
+    click.echo("\n".join(lines))
 
 
 def assent_command() -> str:
@@ -110,31 +146,48 @@ def _client_file(client: str) -> Path:
     return path
 
 
-def _undo(path: Path) -> None:
+def _undo(path: Path, places: Places) -> None:
     text = _text_of(path)
-    restored = restore(path, text, lambda old: _rewritten(old, path, text))
+    before = next((_text_of(one) for one in backups_of(path)), text)
+    restored = restore(path, text, lambda old: _rewritten(old, path, text, places))
     if restored is not None:
         click.echo(f"{path} is restored as it was before.", err=True)
+        _remove_added(before, path, places)
         return
     file = _parsed(text, path)
     names = unwrap_servers(file)
+    names += put_back(file, _parsed(before, path), places)
     if not names:
         click.echo("Nothing to undo: no server of this file is wrapped.", err=True)
         return
     kept = keep_and_write(path, file.text())
-    click.echo(f"No longer wrapped: {', '.join(names)}. The file was changed since, so your changes are kept;"
+    click.echo(f"As before: {', '.join(names)}. The file was changed since, so your changes are kept;"
                f" the file before this undo is {kept}.", err=True)  # fmt: skip
-    if older := [one for one in backups_of(path) if one != kept]:
-        click.echo(f"Servers that moved behind the gateway are in {older[0]}.", err=True)
+    _remove_added(before, path, places)
 
 
-def _rewritten(old: str, path: Path, current: str) -> str | None:
+def _remove_added(before: str, path: Path, places: Places) -> None:
+    """Remove the upstreams that moved, and the configuration if it was made for them alone."""
+    from assent.cli.shared.upstream_entries import has_upstreams, remove_upstreams
+
+    for gateway, upstreams in move_servers(_parsed(before, path), places).moved.items():
+        if not gateway.file.exists():
+            continue
+        gone = remove_upstreams(gateway.file, upstreams)
+        if gone and made_by_init(gateway.file) and not has_upstreams(gateway.file):
+            gateway.file.unlink()
+            click.echo(f"{gateway.file} is removed. If its gateway runs, stop it.", err=True)
+        elif gone:
+            click.echo(f"Removed from {gateway.file}: {', '.join(gone)}.", err=True)
+
+
+def _rewritten(old: str, path: Path, current: str, places: Places) -> str | None:
     """What `--write` makes of an old file, with the command path that the current file uses."""
     try:
         words = [entry.words[0] for entry in entries_in(open_file(current, path.name).data) if entry.command_key]
         assent = next((word for word in words if Path(word).stem == "assent"), assent_command())
         file = open_file(old, path.name)
-        changed(file, assent)
+        changed(file, assent, places)
         return file.text()
     except ValueError:
         return None

@@ -14,7 +14,7 @@ import click
 from assent.cli.shared.options import config_option, operator
 from assent.cli.shared.output import print_table
 from assent.core.principal import KINDS, ROLES, Kind, Mode, Principal, Role
-from assent.core.render import visible
+from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def keys() -> None:
 @click.option(
     "--expires", metavar="DURATION", help="How long it is good, such as 90d; without it, until it is revoked."
 )
+@click.option("--same-person", is_flag=True, help="NAME is somebody known already, and this is their own key.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option
 def create(
@@ -56,6 +57,7 @@ def create(
     roles: tuple[Role, ...],
     mode: Mode,
     expires: str | None,
+    same_person: bool,
     form: str,
     config: Path | None,
 ) -> None:
@@ -65,9 +67,11 @@ def create(
     """
     from assent.cli.shared.store_access import with_ports
     from assent.gateway.auth.api_keys import make_key, record_key
-    from assent.pipeline.keys import key_entry, key_json
+    from assent.pipeline.api_keys import key_entry, key_json, name_fault
 
-    for what, words in {"NAME": [name], "--tenant": [tenant], "--scope": scopes}.items():
+    if fault := name_fault(name):
+        raise click.UsageError(f"NAME {fault}.")
+    for what, words in {"--tenant": [tenant], "--scope": scopes}.items():
         for word in words:
             _check_word(what, word)
     who = Principal(name, kind, tenant, frozenset(scopes), frozenset(roles), mode=mode)
@@ -76,6 +80,8 @@ def create(
     _with_lasting_store(config)
 
     async def adding(ports: Ports) -> None:
+        if not same_person:
+            await _check_nobody_else(ports, config, who)
         await ports.store.add_key(record, key_entry("key.created", record, operator(), time.time()))
 
     with_ports(config, adding)
@@ -88,6 +94,15 @@ def create(
     click.echo(f"This is the key of {name}; it is not shown again.{scoped}{idle}", err=True)
 
 
+async def _check_nobody_else(ports: Ports, config: Path | None, who: Principal) -> None:
+    from assent.config.load import find_settings
+    from assent.people.known_people import KnownPeople
+
+    if known := await KnownPeople(ports, find_settings(config)).like(who.id, who.tenant, operator()):
+        remedy = "Choose another name, or say --same-person if this is their own key: it counts as theirs"
+        raise SettingsError(Fault(f"there is {known} already", remedy, "NAME"))
+
+
 @keys.command("list")
 @click.option("--all", "everything", is_flag=True, help="Revoked and expired ones too.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -97,13 +112,14 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
     Example: assent keys list --all
     """
+    from assent.cli.shared.ports import looking_ports
     from assent.cli.shared.store_access import with_ports
-    from assent.pipeline.keys import key_json
+    from assent.pipeline.api_keys import key_json
 
     async def found(ports: Ports) -> list[KeyRecord]:
         return [one for one in await ports.store.keys(limit=100_000) if everything or one.is_good(time.time())]
 
-    listed = with_ports(config, found)
+    listed = with_ports(config, found, looking_ports)
     if form == "json":
         click.echo(json.dumps([key_json(one) for one in listed], indent=2, ensure_ascii=False))
     elif not listed:
@@ -121,7 +137,7 @@ def revoke(start: str, config: Path | None) -> None:
     Example: assent keys revoke ci
     """
     from assent.cli.shared.store_access import with_ports
-    from assent.pipeline.keys import key_entry
+    from assent.pipeline.api_keys import key_entry
 
     async def revoking(ports: Ports) -> KeyRecord | None:
         record = await _chosen(start, ports)
@@ -160,16 +176,16 @@ def _expiry(expires: str | None) -> float | None:
 
 
 def _with_lasting_store(config: Path | None) -> None:
-    from assent.config.load import find_settings
+    from assent.config.load import OUTSIDE, find_settings
 
-    if find_settings(config).store.startswith("memory:"):
+    if find_settings(config, unused=OUTSIDE).store.startswith("memory:"):
         raise SettingsError(
             Fault("a memory store loses its keys when the command ends", "Use SQLite or PostgreSQL", "store")
         )
 
 
 def _check_word(what: str, word: str) -> None:
-    from assent.pipeline.keys import word_fault
+    from assent.pipeline.api_keys import word_fault
 
     if fault := word_fault(word):
         raise click.UsageError(f"{what} {fault}.")

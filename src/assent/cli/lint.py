@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assent.checks.lint.rule import SEVERITIES, Severity
 from assent.cli.shared.target_options import TargetCommand, reading_options
-from assent.core.render import counted, visible
+from assent.core.question import counted, visible
 from assent.files import write_whole
-from assent.lint.rule import SEVERITIES, Severity
 
 if TYPE_CHECKING:
-    from assent.lint.baseline import Baseline
-    from assent.lint.sources import LintInput
+    from assent.checks.lint.sources import LintInput
+    from assent.checks.lint.suppressions import Baseline
 
 
 _File = click.Path(path_type=Path, dir_okay=False)
@@ -64,14 +64,13 @@ def lint(
 
     Example: assent lint contracts.yaml https://example.com/mcp
     """
+    from assent.checks.lint import all_rules
+    from assent.checks.lint import lint as find
+    from assent.checks.lint.report import FORMATS
+    from assent.checks.lint.run import together
+    from assent.checks.lint.suppressions import baseline_text, less, read_suppressions
     from assent.cli.lint_fix import fix_files
     from assent.cli.shared.targets import chosen
-    from assent.lint import all_rules
-    from assent.lint import lint as find
-    from assent.lint.baseline import baseline_text, less
-    from assent.lint.report import FORMATS
-    from assent.lint.run import together
-    from assent.lint.suppressions import read_suppressions
 
     if write_baseline and baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE.", ctx)
@@ -120,7 +119,7 @@ def _upstreams_in(configuration: str) -> list[str]:
 
 def _known(baseline: Path | None, to_write: bool) -> Baseline | None:
     """The baseline; a baseline to be written may be missing or empty, but not another kind of file."""
-    from assent.lint.baseline import read_baseline
+    from assent.checks.lint.suppressions import read_baseline
 
     if baseline is None or (to_write and not (baseline.is_file() and baseline.stat().st_size)):
         return None

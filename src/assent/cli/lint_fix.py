@@ -7,15 +7,14 @@ from pathlib import Path
 
 import click
 
+from assent.checks.lint import Finding, Target, all_rules, lint
+from assent.checks.lint.fix import FixedFile, fix_file, write_all
+from assent.checks.lint.sources import fixable_files, read_text
+from assent.checks.lint.suppressions import Baseline, Suppression, less
 from assent.cli.shared.targets import Chosen
 from assent.contract.profiles import Profile, profile
-from assent.core.render import counted, visible
+from assent.core.question import counted, visible
 from assent.errors import Fault, SettingsError
-from assent.lint import Finding, Target, all_rules, lint
-from assent.lint.baseline import Baseline, less
-from assent.lint.fix import FixedFile, fix_file, write_all
-from assent.lint.sources import fixable_files, read_text
-from assent.lint.suppressions import Suppression
 
 
 def fix_files(named: Sequence[Chosen], allowed: Sequence[Suppression], known: Baseline | None, *, write: bool) -> None:

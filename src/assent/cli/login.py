@@ -52,9 +52,9 @@ def login(
 
     Example: assent login linear
     """
-    from assent.config.load import find_settings
+    from assent.config.load import OUTSIDE, find_settings
 
-    settings = find_settings(config)
+    settings = find_settings(config, unused=OUTSIDE, but=[f"upstreams.{upstream}"])
     entry = _entry(settings, upstream)
     if logout:
         asyncio.run(_logout(settings, upstream))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from assent.cli.shared.options import config_option, to_be_asked
-from assent.cli.shared.servers import list_tools, settings_naming
+from assent.cli.shared.servers import list_tools, settings_naming, settings_to_ask
 from assent.cli.shared.target_options import TargetCommand
-from assent.core.render import counted, visible
+from assent.core.question import counted, visible
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ Pins = dict[str, dict[str, "Pin"]]
 class Source(NamedTuple):
     """Where definitions come from, where pins of them are kept, and whether asking again starts the servers anew."""
 
-    ask: Callable[[], Listed]
+    ask: Callable[[Collection[str] | None], Listed]
+    """Lists the tools of these servers, or of all."""
     place: Path
     settings: Settings | None
     restarts: bool
@@ -75,10 +76,10 @@ def pin(
 
     Example: assent pin --check -c assent.yaml
     """
+    from assent.checks.lint.attacks import attacks_in
     from assent.cli.shared.targets import names_nothing
     from assent.config.pins import load_pins, write_pins
     from assent.core.pins import accepted_pins, check_listed_once, compare, pins_text
-    from assent.lint.attacks import attacks_in
 
     if check and write:
         raise click.UsageError("--check and --write exclude each other.", ctx)
@@ -90,7 +91,7 @@ def pin(
     known = load_pins(place)
     if known is None and not write:
         raise SettingsError(Fault("there is no lock file", "Write it with `assent pin --write`", file=str(place)))
-    pins, listed = known or {}, source.ask()
+    pins, listed = known or {}, source.ask(None)
     asked = set(listed)
     if names_nothing(ctx, target):  # of an upstream that left the configuration all is gone
         listed |= {name: [] for name in pins if name and name not in asked}
@@ -100,13 +101,12 @@ def pin(
         check_listed_once(listed, wanted)
     meant = {name: [one for one in found if _meant(wanted, name, one.tool)] for name, found in changes.items()}
     _print(meant, listed)
+    if by != "effect":
+        _tell_restless(source, listed, pins, {name for name, found in changes.items() if _changed(found)})
     if not write:
-        if any(changes.values()):
-            _tell_restless(source, listed, pins)
         ctx.exit(1 if any(changes.values()) else 0)
     now = {name: accepted_pins(name, pins.get(name, {}), found, wanted, by) for name, found in listed.items()}
     accepted = {name: found for name, found in {**pins, **now}.items() if found or name in asked}
-    _tell_restless(source, listed, accepted)
     if known is None or pins_text(accepted) != pins_text(known):
         _tell_withheld(source, place, changes, wanted)
         if to_be_asked(yes) and not click.confirm("Accept these definitions?", err=True):
@@ -118,14 +118,19 @@ def pin(
     click.echo(f"{place}: {_count(wanted, now)} accepted{others}", err=True)
 
 
-def _tell_restless(source: Source, listed: Listed, pins: Pins) -> None:
-    """Start the servers a second time and name those that list other definitions than a moment ago."""
-    from assent.core.pins import Pin, compare
-    from assent.lint.attacks import attacks_in
+def _changed(found: list[PinChange]) -> bool:
+    """Whether an accepted definition is another one now: the author changed it, or it differs at every start."""
+    return any(one.kind == "changed" for one in found)
 
-    if not source.restarts:
+
+def _tell_restless(source: Source, listed: Listed, pins: Pins, changed: set[str]) -> None:
+    """Start the changed servers a second time and name those that list other definitions than a moment ago."""
+    from assent.checks.lint.attacks import attacks_in
+    from assent.core.pins import Pin, compare
+
+    if not source.restarts or not changed:
         return
-    for name, again in source.ask().items():
+    for name, again in source.ask(changed).items():
         ways = {tool: one.by for tool, one in pins.get(name, {}).items()}
         before = {str(one.get("name")): one for one in listed.get(name, [])}
         now = {tool: Pin.of(one, ways.get(tool, "definition")) for tool, one in before.items()}
@@ -195,13 +200,12 @@ def _count(wanted: Wanted, accepted: Pins) -> str:
 
 def _source(ctx: click.Context, target: str | None, headers: tuple[str, ...], config: Path | None) -> Source:
     from assent.cli.shared.targets import check_tools, names_nothing
-    from assent.config.load import find_settings
     from assent.config.model import LOCK
 
     settings = settings_naming(target, config) if target is not None else None
     if settings is None and not names_nothing(ctx, target):
         return _target_source(ctx, target, headers)
-    settings = settings or find_settings(config)
+    settings = settings or settings_to_ask(config)
     if not settings.upstreams:
         raise SettingsError(Fault("there are no upstreams", "Name some, or a TARGET", "upstreams"))
     named = {name: one for name, one in settings.upstreams.items() if target in (None, name)}
@@ -211,23 +215,24 @@ def _source(ctx: click.Context, target: str | None, headers: tuple[str, ...], co
     for name in apis:
         click.echo(f"{name}: an API description is not pinned", err=True)
 
-    def ask() -> Listed:
-        found: Listed = {name: list(list_tools(name, one)) for name, one in servers.items()}
+    def ask(only: Collection[str] | None) -> Listed:
+        wanted = {name: one for name, one in servers.items() if only is None or name in only}
+        found: Listed = {name: list(list_tools(name, one, settings)) for name, one in wanted.items()}
         for name, definitions in found.items():
             check_tools(definitions, name)
-        return found | apis
+        return found | apis if only is None else found
 
     return Source(ask, Path(settings.pins or LOCK), settings, restarts=True)
 
 
 def _target_source(ctx: click.Context, target: str | None, headers: tuple[str, ...]) -> Source:
     from assent.cli.shared.targets import check_tools, chosen
-    from assent.config.load import find_settings
+    from assent.config.load import HERE, find_settings
     from assent.config.model import LOCK
 
     what = chosen(ctx, target, "spec", (), headers)
 
-    def ask() -> Listed:
+    def ask(only: Collection[str] | None) -> Listed:
         read = what.read()
         if read.target.configuration or any(one.partial or one.method for one in read.target.subjects):
             remedy = "Name a configuration with -c, or a URL, a file of definitions or a command"
@@ -237,16 +242,15 @@ def _target_source(ctx: click.Context, target: str | None, headers: tuple[str, .
         return {"": found}
 
     is_file = target == "-" or (target is not None and Path(target).is_file())
-    beside = Path("assent.yaml")
     settings = None
     with suppress(SettingsError):  # a configuration of its own trouble is not what was named here
-        settings = find_settings(beside) if beside.exists() else None
+        settings = find_settings(None, unused=["*"], but=["pins"]) if HERE.exists() else None
     return Source(ask, Path(LOCK), settings, restarts=not is_file)
 
 
 def _print(changes: dict[str, list[PinChange]], listed: Listed) -> None:
     """What differs, and of what is new or changed everything that looks like an attack."""
-    from assent.lint.attacks import attacks_in
+    from assent.checks.lint.attacks import attacks_in
 
     for upstream, found in changes.items():
         head = f"{upstream}: " if upstream else ""

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from assent.cli.shared.policies import LoadedPolicies, load_policies_of
-from assent.core.render import counted
-from assent.policy.schema import OTHER_ACTIONS
-from assent.policy.source import Policy
+from assent.core.question import counted
+from assent.rules.policy.schema import OTHER_ACTIONS
+from assent.rules.policy.source import Policy
 
 _MOST_NAMED = 6
 

@@ -10,7 +10,7 @@ import click
 
 from assent.cli.shared.policies import load_side
 from assent.core.policy_verdict import PolicyVerdict
-from assent.policy.comparison import ANY, Comparison, Difference, PolicySide, compare
+from assent.rules.policy.comparison import ANY, Comparison, Difference, PolicySide, compare
 
 _MOST_NAMED = 6
 _MOST_SHOWN = 12

@@ -15,11 +15,11 @@ from assent.cli.shared.policies import LoadedPolicies, load_policies_of
 from assent.core.call import Call, Request
 from assent.core.outcome import Refusal
 from assent.core.policy_verdict import PolicyVerdict
-from assent.core.render import visible
+from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 from assent.pipeline.trace import CallTrace
 from assent.pipeline.validate import validate
-from assent.policy.source import Policy
+from assent.rules.policy.source import Policy
 
 
 def explain(ctx: click.Context, request_file: IO[str], caller: str | None, as_json: bool, config: Path | None) -> None:

@@ -11,29 +11,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import click
 
-from assent.audit.leaf_values import BadEntry
+from assent.audit.leaf import BadEntry
 from assent.audit.signer import AuditLogError
+from assent.checks.history.replay import ChangedDecision, Replay, as_json
+from assent.checks.history.replay import replay as replay_log
+from assent.checks.history.tool_contracts import RecordedTools
 from assent.cli.shared.log_access import moment, progress_bar
 from assent.cli.shared.policies import tools_of
 from assent.cli.shared.ports import deciding_ports
 from assent.config.anchors import log_signer_of
-from assent.config.load import find_settings
+from assent.config.load import UNASKED, find_settings
 from assent.config.model import Settings
 from assent.config.principals import principal_of
 from assent.core.catalogue import Catalogue
 from assent.core.principal import KINDS, Kind, Principal
-from assent.core.render import visible
+from assent.core.question import visible
 from assent.core.tool import Tool
 from assent.errors import Fault, SettingsError
-from assent.history.replay import ChangedDecision, Replay, as_json
-from assent.history.replay import replay as replay_log
-from assent.history.tool_contracts import RecordedTools
 from assent.ports import Ports, Store
 from assent.stores.inspect import schema_of
 from assent.stores.open import open_store
 
 if TYPE_CHECKING:
-    from assent.policy.engine import PolicyEngine
+    from assent.rules.policy.engine import PolicyEngine
 
 MOST_GROUPS = 15
 MOST_SHOWN = 100
@@ -51,8 +51,8 @@ class LogState(NamedTuple):
 
 
 def replay(ctx: click.Context, since: str | None, history: Path | None, as_document: bool, config: Path | None) -> None:
-    settings = find_settings(config)
-    source = find_settings(history) if history is not None else settings
+    settings = find_settings(config, unused=UNASKED)
+    source = find_settings(history, unused=UNASKED) if history is not None else settings
     known = tools_of(settings)[0] if settings.policies else None  # Only upstreams know the types of arguments.
     try:
         found, state = asyncio.run(_run(settings, source, moment(since) if since else 0, known))
@@ -78,7 +78,7 @@ async def require_history(settings: Settings) -> None:
 
 def _misfits(ports: Ports) -> Callable[[Tool], bool]:
     """Whether policies do not fit a tool: the types of its arguments are not known, or the policy is wrong."""
-    policies = cast("PolicyEngine | None", ports.policies)
+    policies = cast("PolicyEngine | None", ports.rules.policies)
     return lambda tool: policies is not None and bool(policies.faults_of([tool]))
 
 

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import click
 
-from assent.audit.leaf_values import BadEntry
+from assent.audit.leaf import BadEntry
+from assent.checks.history.recorded_call import recorded_calls
+from assent.checks.history.suggest import suggest_guards, suggest_scopes, suggestions_text
+from assent.checks.history.usage import Usage
 from assent.cli.policy_replay import known_callers, log_state, require_history
 from assent.cli.shared.log_access import moment, progress_bar
 from assent.cli.shared.ports import deciding_ports
-from assent.config.load import find_settings
+from assent.config.load import UNASKED, find_settings
 from assent.config.model import Settings
-from assent.history.recorded_call import recorded_calls
-from assent.history.suggest import suggest_guards, suggest_scopes, suggestions_text
-from assent.history.usage import Usage
 
 
 def suggest(since: str | None, min_calls: int, config: Path | None) -> None:
-    settings = find_settings(config)
+    settings = find_settings(config, unused=UNASKED)
     try:
         click.echo(asyncio.run(_run(settings, moment(since) if since else 0, min_calls)))
     except BadEntry as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +12,7 @@ import click
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
-    from assent.lint import Rule
+    from assent.checks.lint import Rule
 
 
 @click.command()
@@ -23,13 +24,12 @@ def rule(name: str | None, listed: bool, markdown: bool) -> None:
 
     Examples: assent rule hints-missing; assent rule --list guards
     """
-    from assent.guards.docs_page import explanation_of
-    from assent.guards.registry import rule_class, rule_names
-    from assent.lint import all_rules
-    from assent.lint.docs_table import rules_table
+    from assent.checks.lint import all_rules
+    from assent.rules.guards.docs_page import explanation_of
+    from assent.rules.guards.registry import rule_class, rule_names
 
     if markdown:
-        click.echo(rules_table())
+        click.echo(_table(all_rules().values()))
     elif listed:
         click.echo("\n".join(_names(name)))
     elif name is None:
@@ -45,8 +45,8 @@ def rule(name: str | None, listed: bool, markdown: bool) -> None:
 
 
 def _names(which: str | None) -> list[str]:
-    from assent.guards.registry import rule_names
-    from assent.lint import all_rules
+    from assent.checks.lint import all_rules
+    from assent.rules.guards.registry import rule_names
 
     if which not in (None, "guards", "lint"):
         raise SettingsError(Fault(f"{which!r} cannot be listed", "Write --list, --list guards or --list lint"))
@@ -55,14 +55,25 @@ def _names(which: str | None) -> list[str]:
 
 
 def _list_all() -> None:
-    from assent.guards.docs_page import summary_of
-    from assent.guards.registry import rule_class, rule_names
-    from assent.lint import all_rules
+    from assent.checks.lint import all_rules
+    from assent.rules.guards.docs_page import summary_of
+    from assent.rules.guards.registry import rule_class, rule_names
 
     for one in all_rules().values():
         click.echo(f"{one.name}\t{one.severity}\t{one.summary}")
     for guard in rule_names():
         click.echo(f"{guard}\tguard\t{summary_of(rule_class(guard))}")
+
+
+def _table(rules: Iterable[Rule]) -> str:
+    """A Markdown table of the rules: name, severity, profile, subject, fix."""
+    lines = ["| rule | severity | profile | about | fix | by `--fix` |", "|---|---|---|---|---|---|"]
+    for one in rules:
+        excepted = f"all but {', '.join(one.except_profiles)}" if one.except_profiles else "all"
+        profiles = ", ".join(one.profiles) or excepted
+        cells = (f"`{one.name}`", one.severity, profiles, one.summary, one.fix, "where safe" if one.mend else "—")
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
 
 
 def _explanation(one: Rule) -> str:

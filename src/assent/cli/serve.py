@@ -10,6 +10,12 @@ from assent.cli.shared.options import config_option
 from assent.cli.shared.platform import require_posix
 
 
+def refuse_workers(context: click.Context, _: click.Parameter, value: str | None) -> None:
+    if value is not None:
+        remedy = "run one replica for each core behind nginx, as examples/postgres_replicas does"
+        raise click.UsageError(f"--workers was removed: {remedy}.", context)
+
+
 @click.command()
 @config_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
@@ -18,29 +24,17 @@ from assent.cli.shared.platform import require_posix
 @click.option(
     "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), default="info", show_default=True
 )
-@click.option(
-    "--workers",
-    default=1,
-    show_default=True,
-    type=click.IntRange(1, 64),
-    help="How many processes answer on this address, for a machine with as many cores.",
-)
+@click.option("--workers", hidden=True, expose_value=False, callback=refuse_workers)
 @click.option("--check", is_flag=True, help="Check the configuration and the upstreams' tools, then exit.")
-def serve(
-    config: Path | None, host: str, port: int, log_format: str, log_level: str, workers: int, check: bool
-) -> None:
+def serve(config: Path | None, host: str, port: int, log_format: str, log_level: str, check: bool) -> None:
     """Run the gateway: govern every call to the configured upstreams, over HTTP at /mcp.
 
     Example: assent serve -c assent.yaml --port 8420
     """
     require_posix("assent serve")
-    if workers > 1 and not check:
-        from assent.cli import serve_workers
-
-        return serve_workers.start(config, host, port, log_format, log_level, workers)
     from assent.cli import serve_process
 
     if check:
-        serve_process.check(config, host, workers)
+        serve_process.check(config, host)
     else:
         serve_process.start(config, host, port, log_format, log_level)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,16 +13,15 @@ from pathlib import Path
 
 import click
 
-from assent.cli.serve_order import check_workers, listen, load
 from assent.config.anchors import anchors_of
-from assent.config.checks import has_no_credentials
+from assent.config.checks import check_bind, has_no_credentials, has_stored_keys
 from assent.config.keyring import Keyring
-from assent.config.load import find_file
+from assent.config.load import find_file, find_settings
 from assent.config.model import Settings
 from assent.config.pins import load_pins
 from assent.config.policies import policies_of, policy_faults
-from assent.console.start import console_in_front, keep_address
-from assent.errors import ContractError, SettingsError
+from assent.core.question import counted
+from assent.errors import ContractError, Fault, SettingsError
 from assent.gateway import logging as logs
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.catalogue_preview import preview_catalogue
@@ -29,18 +29,36 @@ from assent.gateway.idle_rules import idle_rules
 from assent.gateway.metrics import summarize_observed
 from assent.gateway.reload import ConfigReloader, Signature, signature, watched_files
 from assent.gateway.status_pages import StatusPages
+from assent.people.accounts import accounts_without_passkey
+from assent.people.console.start import console_in_front, keep_address, store_mark
 from assent.stores.inspect import check_store, in_doubt
 from assent.upstreams.compiled_tools import NO_CONTRACT
-from assent.web.server import make_server, run_loop, tune_gc
+from assent.web.server import bind, make_server, run_loop, tune_gc
 
 logger = logging.getLogger(__name__)
 _ANSWERS_WITHIN = 30.0
 
 
-def check(config: Path | None, host: str, workers: int) -> None:
+def load(config: Path | None, host: str) -> Settings:
+    """The settings, which may be served at this address."""
+    settings = find_settings(config)
+    check_bind(settings, host, lambda: asyncio.run(has_stored_keys(settings)))
+    if not settings.upstreams:
+        raise SettingsError(Fault("no upstream is configured", "`assent add` adds a server", "upstreams"))
+    return settings
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """The listening socket; raises SettingsError if the address cannot be used."""
+    try:
+        return bind(host, port)
+    except OSError as error:
+        raise SettingsError(Fault(f"{host}:{port} cannot be used: {error.strerror}", "Choose another --port")) from None
+
+
+def check(config: Path | None, host: str) -> None:
     """Checks the configuration and the upstreams' tools."""
     settings = load(config, host)
-    check_workers(settings, workers)
     asyncio.run(_check(settings))
     click.echo("The configuration is valid.", err=True)
 
@@ -65,22 +83,26 @@ async def _check(settings: Settings) -> None:
     await gateway_app.stop()
     # The problems are printed below instead of logged.
     logging.getLogger(__name__.partition(".")[0]).addHandler(logging.NullHandler())
-    tool_loader = await preview_catalogue(settings, within=_ANSWERS_WITHIN)
-    for name, trouble in tool_loader.troubles.items():
+    preview = await preview_catalogue(settings, within=_ANSWERS_WITHIN)
+    for name, trouble in preview.troubles.items():
         click.echo(f"warning: upstream {name} did not answer, so its tools were not checked: {trouble}", err=True)
-    for one in tool_loader.binding.unchecked:
+    for one in preview.served.binding.unchecked:
         click.echo(f"warning: {one.where}: no tool matches the contract {one.name} yet", err=True)
-    for name, reason in sorted({**tool_loader.catalogue.withheld, **tool_loader.unaccepted()}.items()):
-        if reason != NO_CONTRACT:  # it is chosen, or an error below
+    excluded = preview.served.excluded(preview.links)
+    for name, operations in excluded.items():
+        click.echo(f"{name}: {counted(len(operations), 'operation')} of the document without a tool", err=True)
+    without_tool = {name for operations in excluded.values() for name in operations}
+    for name, reason in sorted({**preview.catalogue.withheld, **preview.served.unaccepted()}.items()):
+        if reason != NO_CONTRACT and name not in without_tool:  # it is chosen, or an error below
             click.echo(f"warning: {name} is withheld: {reason}", err=True)
-    for sentence in idle_rules(settings, tool_loader.catalogue, tool_loader.troubles):
+    for sentence in idle_rules(settings, preview.catalogue, preview.troubles):
         click.echo(f"warning: {sentence}", err=True)
-    complete = not tool_loader.troubles
-    if faults := policy_faults(policies_of(settings), tool_loader.catalogue, settings.upstreams, complete=complete):
+    complete = not preview.troubles
+    if faults := policy_faults(policies_of(settings), preview.catalogue, settings.upstreams, complete=complete):
         raise SettingsError(faults)
-    if tool_loader.binding.faults:
-        raise ContractError(tool_loader.binding.faults)
-    tool_loader.check_contracts()
+    if faults := [*preview.served.binding.faults, *preview.served.unknown_names(preview.catalogue)]:
+        raise ContractError(faults)
+    preview.served.check_contracts()
 
 
 async def run(settings: Settings, host: str, port: int, file: Path, read: Callable[[], Settings]) -> None:
@@ -89,7 +111,8 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     listener = listen(host, port)
     port = listener.getsockname()[1]
     gateway_app = await open_gateway(at_port(settings, host, port))
-    server = make_server(gateway_app.app(console_in_front(gateway_app, StatusPages(gateway_app))), lifespan="off")
+    pages = StatusPages(gateway_app, await store_mark(gateway_app.store))
+    server = make_server(gateway_app.app(console_in_front(gateway_app, pages)), lifespan="off")
     serving = asyncio.create_task(server._serve(sockets=[listener]))
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -98,13 +121,15 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
         await gateway_app.start()
     except SettingsError:
         server.should_exit = True
+        await gateway_app.close_streams()
         await asyncio.gather(serving, return_exceptions=True)
         await gateway_app.stop()
         raise
     tune_gc()
     await keep_address(gateway_app.store, host, port)
     where = f"http://{host}:{port}"
-    logger.info("Assent serves %d tools at %s/mcp (%s)", len(gateway_app.catalogue().tools), where, settings.mode)
+    logger.info("Assent serves %d tools at %s/mcp (%s)", len(gateway_app.current.catalogue.tools), where, settings.mode)
+    logger.info("People decide at %s/console/ (`assent console` prints a link that signs you in)", where)
     await log_warnings(gateway_app)
     waiting = asyncio.create_task(stop.wait())
     async with following(gateway_app, file, read, host, port, seen):
@@ -120,10 +145,15 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
 async def log_warnings(gateway_app: GatewayApp) -> None:
     """Logs what an operator should know after a start."""
     settings = gateway_app.settings
-    for sentence in idle_rules(settings, gateway_app.catalogue(), gateway_app.troubles()):
+    for sentence in idle_rules(settings, gateway_app.current.catalogue, gateway_app.tools.troubles):
         logger.warning(sentence)
     if await has_no_credentials(settings, gateway_app.store):
         logger.warning("No caller can authenticate yet: create a key (assent keys create), or configure `auth:`.")
+    if bare := await accounts_without_passkey(gateway_app.ports):
+        logger.warning(
+            "Passwords are no longer used, and %s has no passkey: `assent console --account NAME` prints a link with "
+            "which the person sets one up.", ", ".join(bare),
+        )  # fmt: skip
     if doubts := await in_doubt(gateway_app.store, time.time()):
         logger.warning(doubts)
 
@@ -132,7 +162,7 @@ async def finish(gateway_app: GatewayApp) -> int:
     """Finishes running calls, sums up what was observed, and returns how many calls are in doubt."""
     left = await gateway_app.stop()
     if gateway_app.settings.mode == "observe":
-        for line in summarize_observed(gateway_app.tally):
+        for line in summarize_observed(gateway_app.runtime.tally):
             logger.info("%s", line)
     if left:
         logger.warning("Stopped. %d calls are in doubt: see `assent claims list`.", left)

@@ -13,7 +13,7 @@ import click
 
 from assent.cli.shared.options import config_option, operator, to_be_asked
 from assent.cli.shared.output import print_table
-from assent.core.render import visible
+from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
@@ -59,9 +59,10 @@ reason_option = click.option(
 @click.argument("target", default="", callback=_text)
 @click.option("--effects", is_flag=True, help="Let calls through that only read, unless all are stopped already.")
 @click.option("--tenant", default="", callback=_text, help="Stop a caller of this tenant alone.")
+@click.option("--anyway", is_flag=True, help="Stop a name that nobody has seen yet.")
 @reason_option
 @config_option
-def set_(scope: str, target: str, effects: bool, tenant: str, reason: str, config: Path | None) -> None:
+def set_(scope: str, target: str, effects: bool, tenant: str, anyway: bool, reason: str, config: Path | None) -> None:
     """Stop everything, or an upstream, tool or caller.
 
     A tool has the name that clients see. A caller has the name of its key, or the subject of its token.
@@ -71,6 +72,8 @@ def set_(scope: str, target: str, effects: bool, tenant: str, reason: str, confi
     _check_target(scope, target, tenant, config)
     kind: StopScope = "principal" if scope == "caller" else scope  # type: ignore[assignment]
     level: StopLevel = "effects" if effects else "all"
+    if not anyway:
+        _check_known(kind, target, tenant, config)
     stop = _with_switches(
         config, lambda switches: switches.stop(operator(), kind, target, tenant, level, reason, time.time())
     )
@@ -131,20 +134,28 @@ def release(stop_id: str, reason: str, yes: bool, config: Path | None) -> None:
 
 
 def _check_target(scope: str, target: str, tenant: str, config: Path | None) -> None:
-    from assent.config.load import find_settings
+    from assent.config.load import OUTSIDE, find_settings
 
     if (scope == "everything") != (target == ""):
         needs = "has no TARGET" if scope == "everything" else "needs the name of the one that is meant"
         raise click.UsageError(f"`{scope}` {needs}. Nothing was stopped.")
     if tenant and scope != "caller":
         raise click.UsageError("--tenant is for callers alone. Nothing was stopped.")
-    settings = find_settings(config)
+    settings = find_settings(config, unused=OUTSIDE)
     if settings.store.startswith("memory:"):
         why = "a memory store is not shared with the gateway, so nothing was stopped"
         raise SettingsError(Fault(why, "Use SQLite or PostgreSQL, or end the gateway", "store"))
-    if scope == "upstream" and target not in settings.upstreams:
-        known = ", ".join(sorted(settings.upstreams)) or "none"
-        raise click.UsageError(f"There is no upstream {visible(target)}. Nothing was stopped. There are: {known}.")
+
+
+def _check_known(scope: StopScope, target: str, tenant: str, config: Path | None) -> None:
+    from assent.cli.shared.store_access import with_ports
+    from assent.config.load import OUTSIDE, find_settings
+    from assent.people.stop_targets import StopTargets
+
+    settings = find_settings(config, unused=OUTSIDE)
+    fault = with_ports(config, lambda ports: StopTargets(ports.store, settings).fault(scope, target, tenant))
+    if fault is not None:
+        raise click.UsageError(f"{fault} --anyway stops it all the same.")
 
 
 def _with_switches(config: Path | None, act: Callable[[StopSwitches], Awaitable[Any]]) -> Any:

@@ -34,11 +34,11 @@ def migrate(config: Path | None) -> None:
     """
     import asyncio
 
-    from assent.config.load import find_settings
+    from assent.config.load import OUTSIDE, find_settings
     from assent.stores.inspect import schema_of
     from assent.stores.open import open_store
 
-    url = find_settings(config).store
+    url = find_settings(config, unused=OUTSIDE).store
 
     async def migrating() -> tuple[int, int]:
         before, _ = await schema_of(url)
@@ -59,11 +59,11 @@ def check(config: Path | None) -> None:
     """
     import asyncio
 
-    from assent.config.load import find_settings
+    from assent.config.load import OUTSIDE, find_settings
     from assent.stores.inspect import schema_of
     from assent.stores.open import open_store
 
-    url = find_settings(config).store
+    url = find_settings(config, unused=OUTSIDE).store
 
     async def checking() -> list[str]:
         version, newest = await schema_of(url)

@@ -9,7 +9,7 @@ import click
 from assent.cli.shared.target_options import TargetCommand, target_options
 
 if TYPE_CHECKING:
-    from assent.verify.run import Calls
+    from assent.checks.verify.run import Calls
 
 
 @click.command(cls=TargetCommand)

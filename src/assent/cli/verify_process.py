@@ -6,29 +6,33 @@ import asyncio
 import json
 import os
 import shlex
+import tempfile
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from threading import Timer
 from typing import NamedTuple
 
 import click
 
+from assent.checks.lint import Target
+from assent.checks.probe.call_tools import ToolCaller, calling
+from assent.checks.probe.list_tools import contracts_in
+from assent.checks.verify import Checked, Command, Observer, Verdict, database_at, promises_of
+from assent.checks.verify import verify as try_out
+from assent.checks.verify.hang_guard import HangGuard
+from assent.checks.verify.promises import Promises
+from assent.checks.verify.run import Calls
+from assent.checks.verify.touched import Touched
 from assent.cli.shared.targets import (
     Chosen,
     check_tools,
     headers_of,
     load_server,
 )
-from assent.core.render import counted, visible
+from assent.core.question import counted, visible
 from assent.errors import Fault, SettingsError
-from assent.lint import Target
-from assent.probe.call_tools import ToolCaller, calling
-from assent.probe.list_tools import contracts_in
-from assent.verify import Checked, Command, Observer, Verdict, database_at, promises_of
-from assent.verify import verify as try_out
-from assent.verify.hang_guard import HangGuard
-from assent.verify.promises import Promises
-from assent.verify.run import Calls
 
 
 class Options(NamedTuple):
@@ -58,13 +62,17 @@ def run(what: Chosen, given: Options) -> int:
     verify = partial(try_out, observers=observers, calls=given.calls, examples=given.examples, only=given.only)
 
     async def work() -> tuple[int, Timer]:
-        async with _connection(what, given.timeout) as session:
-            verdict = await verify(watch.over(session), promises)
+        touched = Touched(Path(folder, "touched"), what.command, os.environ) if what.command else None
+        async with _connection(what, given.timeout, touched) as session:
+            verdict = await verify(watch.over(touched.over(session) if touched is not None else session), promises)
+            if touched is not None:
+                verdict = replace(verdict, notes=(*verdict.notes, *touched.notes()))
             click.echo(_as_json(verdict) if given.form == "json" else _as_text(verdict))
             code = 1 if verdict.broken else 0
             return code, watch.leave(code)
 
-    code, leaving = asyncio.run(work())
+    with tempfile.TemporaryDirectory() as folder:
+        code, leaving = asyncio.run(work())
     leaving.cancel()
     return code
 
@@ -102,10 +110,10 @@ def _is_object(what: Chosen) -> bool:
     return not what.command and not where.startswith(("http://", "https://")) and ":" in where
 
 
-def _connection(what: Chosen, timeout: float) -> AbstractAsyncContextManager[ToolCaller]:
+def _connection(what: Chosen, timeout: float, touched: Touched | None) -> AbstractAsyncContextManager[ToolCaller]:
     where = what.target or ""
-    if what.command:
-        return calling(command=what.command, env=os.environ, patience=timeout)
+    if touched is not None:
+        return calling(command=touched.command, env=os.environ, patience=timeout)
     if where.startswith(("http://", "https://")):
         return calling(url=where, headers=headers_of(what.headers), patience=timeout)
     if _is_object(what):

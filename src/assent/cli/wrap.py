@@ -23,8 +23,23 @@ STARTS_WITHIN = "60s"
     callback=lambda *given: _seconds(given[2]),
     help="How long the server may take until its first answer.",
 )  # fmt: skip
+@click.option(
+    "--sandbox", type=click.Choice(["off", "observe", "enforce"]),
+    help="Whether the kernel confines the server. Default: as configured for this command, or off.",
+)  # fmt: skip
+@click.option("--read", multiple=True, metavar="PATH", help="In the sandbox: a path that the server may read.")
+@click.option("--write", multiple=True, metavar="PATH", help="In the sandbox: a path that the server may change.")
+@click.option("--host", multiple=True, metavar="HOST", help="In the sandbox: a host that the server may reach.")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND [ARG]...")
-def wrap(config: Path | None, start_within: int, command: tuple[str, ...]) -> None:
+def wrap(
+    config: Path | None,
+    start_within: int,
+    sandbox: str | None,
+    read: tuple[str, ...],
+    write: tuple[str, ...],
+    host: tuple[str, ...],
+    command: tuple[str, ...],
+) -> None:
     """Govern the calls to the server that COMMAND starts, over standard input and output.
 
     Put `assent wrap --` before the command in a client's configuration. Calls are only observed until the
@@ -35,7 +50,15 @@ def wrap(config: Path | None, start_within: int, command: tuple[str, ...]) -> No
     require_posix("assent wrap")
     from assent.cli.wrap_process import start
 
-    raise click.exceptions.Exit(start(config, command, start_within))
+    granted = {"read": _full(read), "write": _full(write), "hosts": host}
+    if any(granted.values()) and sandbox in (None, "off"):
+        raise click.UsageError("--read, --write and --host need --sandbox observe or --sandbox enforce")
+    chosen = {"mode": sandbox, **granted} if sandbox is not None else None
+    raise click.exceptions.Exit(start(config, command, start_within, chosen))
+
+
+def _full(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(str(Path(path).expanduser().absolute()) for path in paths)
 
 
 def _seconds(text: str) -> int:

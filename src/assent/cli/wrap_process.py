@@ -15,10 +15,13 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import click
+from pydantic import ValidationError
 
 from assent.config.load import load_settings, user_file, user_settings
-from assent.config.model import ConfiguredCaller, Settings, UpstreamSettings
+from assent.config.model import ConfiguredCaller, DefaultConfirmation, Defaults, Settings, UpstreamSettings
 from assent.config.principals import principal_of
+from assent.config.references import UNREAD
+from assent.config.sandbox import OFF, SandboxSettings
 from assent.errors import Fault, SettingsError
 from assent.gateway import logging as logs
 from assent.gateway.app import GatewayApp, open_gateway
@@ -31,25 +34,30 @@ from assent.upstreams.errors import UpstreamError as UpstreamFault
 from assent.upstreams.stdio import stderr
 from assent.upstreams.stdio.link import StdioLink
 
+_UNUSED = ("upstreams", "auth.api_keys", "auth.jwt", "auth.embedded", "console")
 CommandLine = Callable[[str], str | None]
 _RUNNERS = frozenset({"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "python", "python3", "docker", "uv"})
 
 
-def start(config: Path | None, command: tuple[str, ...], start_within: int) -> int:
+def start(
+    config: Path | None, command: tuple[str, ...], start_within: int, sandbox: dict[str, Any] | None = None
+) -> int:
     """Sets up logging and governs the server that the command starts; returns the exit code."""
     logs.begin_brief("assent wrap")
     logs.log_uncaught()
     stderr.logger.setLevel(logging.INFO)
-    return asyncio.run(run(wrapping(config, command, start_within), config))
+    return asyncio.run(run(wrapping(config, command, start_within, sandbox), config))
 
 
-def wrapping(config: Path | None, command: tuple[str, ...], start_within: int) -> Settings:
+def wrapping(
+    config: Path | None, command: tuple[str, ...], start_within: int, sandbox: dict[str, Any] | None = None
+) -> Settings:
     """The configuration with this command as its only upstream, in observe mode unless it sets `mode: enforce`."""
-    settings = load_settings(config) if config is not None else user_settings()
+    settings = _load(config)
     enforced = "mode" in settings.model_fields_set and settings.mode == "enforce"
-    server = UpstreamSettings(command=command, env=dict(os.environ), timeout=start_within)
     stdio = settings.auth.stdio or ConfiguredCaller(kind="agent", scopes=("*",))
-    known = _configured_as(command, settings)
+    known = _configured_as(command, settings, config)
+    server = _server(command, start_within, settings.upstreams.get(known or ""), sandbox)
     # A lock file that is not configured but is beside the configuration belongs to its upstreams.
     pinned = known is not None or "pins" in settings.model_fields_set
     return settings.model_copy(
@@ -58,13 +66,50 @@ def wrapping(config: Path | None, command: tuple[str, ...], start_within: int) -
             "upstreams": {known or name_of(command): server},
             "pins": settings.pins if pinned else None,
             "auth": settings.auth.model_copy(update={"stdio": stdio}),
+            "defaults": _local_defaults(settings),
         }
     )
 
 
-def _configured_as(command: tuple[str, ...], settings: Settings) -> str | None:
+def _local_defaults(settings: Settings) -> Defaults:
+    """The defaults for a caller on standard streams: the person at this machine is the user, and has no login to renew.
+
+    Contracts, and `callers: all`, ask for more.
+    """
+    step_up = settings.defaults.step_up
+    none = step_up.model_copy(update={"callers": "none"}) if step_up.callers == "oauth" else step_up
+    return settings.defaults.model_copy(update={"confirmation": DefaultConfirmation(critical="user"), "step_up": none})
+
+
+def _server(
+    command: tuple[str, ...], start_within: int, known: UpstreamSettings | None, sandbox: dict[str, Any] | None
+) -> UpstreamSettings:
+    """The wrapped server. It has the environment of the client that starts it, unless it is confined."""
+    try:
+        chosen = SandboxSettings(**sandbox) if sandbox is not None else known.sandbox if known is not None else OFF
+    except ValidationError as error:
+        raise SettingsError([Fault(one["msg"], "", "sandbox") for one in error.errors()]) from None
+    env = (known.env if known is not None else {}) if chosen.mode == "enforce" else dict(os.environ)
+    return UpstreamSettings(command=command, env=env, timeout=start_within, sandbox=chosen)
+
+
+def _load(config: Path | None, *but: str) -> Settings:
+    """The settings; variables of other servers and of a gateway's callers may be unset."""
+    if config is not None:
+        return load_settings(config, unused=_UNUSED, but=but)
+    return user_settings(unused=_UNUSED, but=but)
+
+
+def _configured_as(command: tuple[str, ...], settings: Settings, config: Path | None) -> str | None:
     """The configured upstream with the same command; its contracts and pins apply."""
-    return next((name for name, one in settings.upstreams.items() if one.command == command), None)
+    for name, one in settings.upstreams.items():
+        words = one.command
+        if words is not None and any(UNREAD in word for word in words):
+            with suppress(SettingsError):  # A command whose variables are unset is another one.
+                words = _load(config, f"upstreams.{name}.command").upstreams[name].command
+        if words == command:
+            return name
+    return None
 
 
 def name_of(command: tuple[str, ...]) -> str:
@@ -83,9 +128,10 @@ async def run(settings: Settings, config: Path | None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     _make_state_directory(settings)
-    gateway_app = await open_gateway(settings)
+    command = _deciding(settings, config)
+    gateway_app = await open_gateway(settings, lambda ports: ports._replace(page=lambda _: None, command=command))
     try:
-        link = next(iter(gateway_app.links.values()))
+        link = next(iter(gateway_app.current.links.values()))
         assert isinstance(link, StdioLink)
         try:
             await link.upstream.start()
@@ -94,11 +140,13 @@ async def run(settings: Settings, config: Path | None) -> int:
         click.echo(_notice(settings, link.name, config or user_file()), err=True)
         if doubts := await in_doubt(gateway_app.store, time.time()):
             click.echo(f"assent wrap: {doubts}", err=True)
-        return await _talk(gateway_app, link, stop, _deciding(settings, config))
+        return await _talk(gateway_app, link, stop)
     finally:
         left = await gateway_app.stop(within=1.0)
-        if settings.mode == "observe" and gateway_app.tally.would:
-            click.echo("\n".join(f"assent wrap: {line}" for line in summarize_observed(gateway_app.tally)), err=True)
+        if settings.mode == "observe" and gateway_app.runtime.tally.would:
+            click.echo(
+                "\n".join(f"assent wrap: {line}" for line in summarize_observed(gateway_app.runtime.tally)), err=True
+            )
         if left:
             click.echo(f"assent wrap: {left} calls are in doubt: see `assent claims list`", err=True)
 
@@ -111,25 +159,23 @@ def _deciding(settings: Settings, config: Path | None) -> CommandLine:
     return lambda words: f"assent {words}{chosen}"
 
 
-async def _talk(gateway_app: GatewayApp, link: StdioLink, stop: asyncio.Event, command: CommandLine) -> int:
+async def _talk(gateway_app: GatewayApp, link: StdioLink, stop: asyncio.Event) -> int:
     streams = StandardStreams()
     caller = gateway_app.settings.auth.stdio
     assert caller is not None
-    gateway_app.ports = gateway_app.ports._replace(page=lambda _: None, command=command)
 
     async def reload() -> None:
         await gateway_app.reload(link.name)
-        if (trouble := gateway_app.troubles().get(link.name)) is not None:
+        if (trouble := gateway_app.tools.troubles.get(link.name)) is not None:
             raise UpstreamFault(link.name, trouble, sent=False)
 
     wrapped = StdioGateway(
         link.upstream,
-        gateway_app.governed(),
+        lambda: gateway_app.current,
         principal_of(caller, "stdio", "stdio"),
         streams.write,
         reload=reload,
-        others=gateway_app.other_requests,
-        hidden_text=gateway_app.tool_loader.hidden_text,
+        hidden_text=gateway_app.runtime.hidden_text,
     )
     serving = asyncio.ensure_future(wrapped.serve(streams.lines()))
     ended, stopped = asyncio.ensure_future(link.upstream.ended()), asyncio.ensure_future(stop.wait())

@@ -1,22 +1,22 @@
 """Governed MCP client: the public names for authors of agents."""
 
-from assent.client.budget import Budget as Budget
 from assent.client.challenges import Challenged as Challenged
 from assent.client.connection import Unreached as Unreached
-from assent.client.events import Journal as Journal
-from assent.client.events import Noted as Noted
+from assent.client.estimates import Budget as Budget
 from assent.client.governed_client import GovernedClient as GovernedClient
-from assent.client.key_header import govern_http as govern_http
-from assent.client.key_header import mirror_key as mirror_key
+from assent.client.idempotency import govern_http as govern_http
+from assent.client.idempotency import mirror_key as mirror_key
 from assent.client.message_formats import answer_anthropic as answer_anthropic
 from assent.client.message_formats import answer_openai as answer_openai
 from assent.client.message_formats import anthropic_tools as anthropic_tools
 from assent.client.message_formats import openai_tools as openai_tools
 from assent.client.message_formats import safe_names as safe_names
+from assent.client.options import Journal as Journal
+from assent.client.options import Noted as Noted
+from assent.client.question import UNTRUSTED as UNTRUSTED
 from assent.client.question import Answer as Answer
 from assent.client.question import Question as Question
-from assent.client.quoted_text import UNTRUSTED as UNTRUSTED
-from assent.client.quoted_text import model_text as model_text
+from assent.client.question import model_text as model_text
 from assent.client.remembered_approvals import Anything as Anything
 from assent.client.remembered_approvals import AtMost as AtMost
 from assent.client.remembered_approvals import OneOf as OneOf

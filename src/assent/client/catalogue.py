@@ -9,9 +9,8 @@ from typing import Any
 import mcp_types as types
 
 from assent.client.connection import ConnectedClient
-from assent.client.events import Journal
 from assent.client.idempotency import KeyPlace, key_argument, place_of
-from assent.client.options import ClientOptions
+from assent.client.options import ClientOptions, Journal
 from assent.client.tool_policy import ToolPolicy, as_definition, declared_as, policy_of
 from assent.core.pins import differences, pin_digest
 

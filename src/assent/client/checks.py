@@ -11,16 +11,15 @@ from typing import Any
 import mcp_types as types
 import orjson
 
-from assent.client.budget import Budget
 from assent.client.catalogue import ServerCatalogue
-from assent.client.estimates import estimate_of, fitting, price_in
-from assent.client.events import Journal
+from assent.client.estimates import Budget, estimate_of
 from assent.client.intent import Intent, dry_run_of, is_rehearsal, make_intent
-from assent.client.options import ClientOptions
+from assent.client.options import ClientOptions, Journal
 from assent.client.question import Answer, Asker, Question, as_answer
 from assent.client.remembered_approvals import PriceAndPreview, RememberedApprovals
 from assent.client.ui.terminal import refuse
 from assent.contract.tiers import Tier
+from assent.core.estimates import fitting, price_in
 from assent.core.outcome import Refusal
 
 Try = Callable[[Intent], Awaitable[types.CallToolResult | None]]
@@ -103,9 +102,10 @@ class PreCallChecks:
             return False
         listed, now = intent.listed, self._client_options.now()
         shown = PriceAndPreview(intent.price, intent.preview)
-        if not self.allowances.allowed(intent.name, listed.digest, intent.arguments, shown, now):
+        agreed = self.allowances.find(intent.name, listed.digest, intent.arguments, shown, now)
+        if agreed is None:
             return False
-        intent.agreed = True
+        intent.agreed, intent.question_open = True, agreed.question_open
         self._journal.note("decided", intent.name, action="accept", by="a remembered decision")
         return True
 
@@ -132,6 +132,7 @@ class PreCallChecks:
             intent.preview,
             warnings,
         )
+        begun = self._client_options.now()
         answer = await self.ask(question, intent)
         if answer.action == "decline":
             self.allowances.decline(intent.digest, self._client_options.now())
@@ -142,10 +143,10 @@ class PreCallChecks:
                 if self._asker is not refuse
                 else Refusal("confirm.cancelled", _NOBODY_ASKED, remedy=_GIVE_AN_ASKER)
             )
-        intent.agreed = True
+        intent.agreed, intent.question_open = True, max(0.0, self._client_options.now() - begun)
         self._catalogue.accept(listed)
         if answer.remember is not None:
-            shown = PriceAndPreview(intent.price, intent.preview)
+            shown = PriceAndPreview(intent.price, intent.preview, intent.question_open)
             self.allowances.allow(intent.name, listed.digest, answer.remember, shown, self._client_options.now())
 
     async def _estimate(self, intent: Intent) -> tuple[Any, tuple[str, ...]]:

@@ -15,10 +15,10 @@ import mcp_types as types
 import orjson
 
 from assent.client.estimates import same_price
-from assent.client.events import Journal
 from assent.client.intent import Intent, current
+from assent.client.options import Journal
 from assent.client.question import Answer, Question
-from assent.core.render import BLANK
+from assent.core.characters import BLANK, twin_of
 
 _SENSITIVE = re.compile(
     r"secret|token|passw|passphrase|pass[ _-]?code|\bpwd|_pwd|credential|(api|private|access)[ _-]?key|"
@@ -27,8 +27,6 @@ _SENSITIVE = re.compile(
     r"bank[ _-]?account|account[ _-]?number|social security|(\b|_)ssn(\b|_)",
     re.IGNORECASE,
 )
-# Letters of other scripts that look like Latin ones, so that a disguised "password" is recognised.
-_LOOKALIKES = str.maketrans("аеорсухіјѕԁһԛԝաοαερκντυχɑ", "aeopcyxijsdhqwaoaepkvtuxa")
 _PREVIEW = "Preview, as the tool reported it:"
 
 
@@ -100,8 +98,9 @@ def _wants_secrets(message: str, fields: Mapping[str, Any]) -> bool:
 
 def _normalise_lookalikes(text: str) -> str:
     """Return the text without invisible characters and with lookalike letters replaced."""
-    plain = unicodedata.normalize("NFKD", text).lower().translate(_LOOKALIKES)
-    return "".join(c for c in plain if not unicodedata.category(c).startswith(("C", "M")) and c not in BLANK)
+    plain = unicodedata.normalize("NFKD", text).lower()
+    seen = (c for c in plain if not unicodedata.category(c).startswith(("C", "M")) and c not in BLANK)
+    return "".join((twin_of(c) or c).lower() for c in seen)
 
 
 def _texts(node: Any, depth: int = 6) -> Iterator[str]:

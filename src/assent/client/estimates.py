@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping
-from typing import Any
+from collections import deque
+from collections.abc import Container
+from dataclasses import dataclass, field
 
 from assent.client.tool_policy import ToolPolicy
+from assent.core.estimates import estimate_names
 
-# Totals come first, because a price can be per piece.
-_PRICES = (
-    "total",
-    "total_price",
-    "totalPrice",
-    "total_cost",
-    "totalCost",
-    "price",
-    "cost",
-    "amount",
-    "credits",
-    "estimate",
-)
-_CURRENCIES = ("currency", "unit", "units")
-_LONGEST = 100
+
+@dataclass(slots=True)
+class Budget:
+    """A number of calls per number of seconds; calls beyond it need a confirmation."""
+
+    calls: int = 100
+    per: float = 3_600.0
+    _taken: deque[float] = field(default_factory=deque, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.calls < 0 or self.per <= 0:
+            raise ValueError("a budget is a number of calls, 0 or more, per a number of seconds above 0")
+
+    def take(self, now: float) -> bool:
+        """Count one more call if it is within the budget, and return whether it is."""
+        while self._taken and self._taken[0] <= now - self.per:
+            self._taken.popleft()
+        if len(self._taken) >= self.calls:
+            return False
+        self._taken.append(now)
+        return True
+
+
 _NUMBER = re.compile(r"-?\d[\d_,]*(?:\.\d+)?")
 
 
@@ -31,41 +41,7 @@ def estimate_of(name: str, standing: ToolPolicy, listed: Container[str]) -> str 
     said = standing.contract.get("estimate")
     if isinstance(said, str):
         return said if said in listed else None
-    return next((sibling for sibling in _siblings(name) if sibling in listed and sibling != name), None)
-
-
-def _siblings(name: str) -> list[str]:
-    found = [f"{name}.estimate", f"estimate_{name}", f"{name}_estimate"]
-    for mark in (".", "_", "-", "/"):
-        before, _, _ = name.rpartition(mark)
-        _, _, after = name.partition(mark)
-        if before:
-            found += [f"{before}{mark}estimate", f"estimate{mark}{after}"]
-    return found
-
-
-def fitting(schema: Any, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the arguments that an estimate accepts; None if it needs others."""
-    if not isinstance(schema, Mapping):
-        return None
-    properties, required = schema.get("properties"), schema.get("required")
-    known = properties if isinstance(properties, Mapping) else {}
-    fit = {name: value for name, value in arguments.items() if name in known}
-    return fit if set(required if isinstance(required, list) else ()) <= set(fit) else None
-
-
-def price_in(estimate: Any, depth: int = 3) -> str | None:
-    """Return the price in an estimate's result as text."""
-    if not isinstance(estimate, Mapping) or not depth:
-        return None
-    for name in _PRICES:
-        value = estimate.get(name)
-        if isinstance(value, Mapping) and (within := price_in(value, depth - 1)) is not None:
-            return within
-        if isinstance(value, int | float | str) and not isinstance(value, bool):
-            unit = next((estimate[key] for key in _CURRENCIES if isinstance(estimate.get(key), str)), None)
-            return f"{value} {unit or ('credits' if name == 'credits' else '')}".strip()[:_LONGEST]
-    return None
+    return next((sibling for sibling in estimate_names(name) if sibling in listed and sibling != name), None)
 
 
 def same_price(one: str | None, other: str) -> bool:

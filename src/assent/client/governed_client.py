@@ -15,21 +15,16 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from assent.client.adapters.fastmcp import fastmcp_client_factory
-from assent.client.budget import Budget
 from assent.client.catalogue import ListedTool, ServerCatalogue
 from assent.client.challenges import unless_challenged
 from assent.client.checks import PreCallChecks
-from assent.client.connection import ConnectedClient, ServerConnection, Unreached
-from assent.client.conversation import ConversationMeta
+from assent.client.connection import ConnectedClient, Login, LoginHook, ServerConnection, Unreached
 from assent.client.elicitation import ServerQuestions
-from assent.client.events import Journal, Noted
-from assent.client.idempotency import IdempotencyKeys, new_key
-from assent.client.intent import Intent, is_rehearsal, make_intent
-from assent.client.key_header import keyed_http, watched
-from assent.client.login import Login, LoginHook
-from assent.client.options import ClientOptions
-from assent.client.question import Asker
-from assent.client.quoted_text import UNTRUSTED
+from assent.client.estimates import Budget
+from assent.client.idempotency import IdempotencyKeys, keyed_http, new_key, watched
+from assent.client.intent import ConversationMeta, Intent, is_rehearsal, make_intent
+from assent.client.options import ClientOptions, Journal, Noted
+from assent.client.question import UNTRUSTED, Asker
 from assent.client.retries import failure_of
 from assent.client.secrets import Delivery, SecretRedactor
 from assent.client.sender import Sender
@@ -59,13 +54,17 @@ class GovernedClient:
         connect: MakeClient | None = None,
         name: str | None = None,
         asker: Asker | None = None,
-        compute: Budget | None = None,
+        compute: Budget | int | None = None,
         on_secret: Callable[[Delivery], object] | None = None,
         login: Login | None = None,
         sink: Callable[[Noted], None] | None = None,
         make_key: Callable[[], str] = new_key,
         **client_options: Any,
     ) -> None:
+        if isinstance(compute, int):
+            compute = Budget(compute)
+        if compute is not None and not isinstance(compute, Budget):
+            raise TypeError("compute is a number of calls per hour, or a budget: compute=Budget(calls=2, per=60)")
         if (server is None) == (connect is None):
             raise ValueError("give either a server, as mcp.Client takes it, or connect=, which makes the client")
         self._client_options = ClientOptions(**client_options)

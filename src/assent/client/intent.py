@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import secrets as random
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -11,9 +13,27 @@ from typing import Any
 import orjson
 
 from assent.client.catalogue import ListedTool
-from assent.client.timeouts import Deadline
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.core.outcome import Refusal
+from assent.mcp.call_meta import CONVERSATION, MOST_USER_TEXT, USER_TEXT
+
+
+class ConversationMeta:
+    """The name of a conversation and the user's words in it."""
+
+    def __init__(self, name: str | None = None) -> None:
+        self._is_named, self.name, self._text = name is not None, name or random.token_urlsafe(12), ""
+
+    def hear(self, user_text: str) -> None:
+        """Add words of the user; the newest count if they are too many."""
+        self._text = f"{self._text}\n{user_text}".strip()[-MOST_USER_TEXT:]
+
+    def over(self, meta: dict[str, Any] | None) -> dict[str, Any] | None:
+        """The `_meta` of a call with the conversation, if it has a name or the user was heard."""
+        if not self._is_named and not self._text:
+            return meta
+        words = {USER_TEXT: self._text} if self._text else {}
+        return {**(meta or {}), CONVERSATION: self.name, **words}
 
 
 @dataclass(slots=True)
@@ -24,10 +44,12 @@ class Intent:
     arguments: dict[str, Any]
     form: bytes
     agreed: bool = False
+    question_open: float | None = None
+    """For how many seconds the question was open to which the person said yes."""
     price: str | None = None
     preview: Any = None
     answered_server: bool = False
-    timer: Deadline | None = None
+    timer: asyncio.Timeout | None = None
     _digest: str | None = None
 
     @property

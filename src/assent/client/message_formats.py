@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from assent.client.quoted_text import model_text
+from assent.client.question import model_text
 from assent.core.outcome import Refusal, error_result
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")

@@ -66,6 +66,8 @@ class PriceAndPreview:
 
     price: str | None = None
     preview: Any = None
+    question_open: float | None = None
+    """For how many seconds the person could read both."""
 
     def covers(self, now: PriceAndPreview) -> bool:
         """Whether the new price is not higher, in the same currency, and the preview is the same."""
@@ -95,21 +97,24 @@ class RememberedApprovals:
         self._given = [given for given in self._given if given.until > now][-_MOST:]
         self._given.append(_StoredApproval(tool, definition, remember, shown, now, now + remember.seconds))
 
-    def allowed(
+    def find(
         self, tool: str, definition: str, arguments: Mapping[str, Any], shown: PriceAndPreview, now: float
-    ) -> bool:
+    ) -> PriceAndPreview | None:
+        """What the person saw when they said yes to such calls; None if no yes covers this one."""
         # A clock that is set back must not extend an approval.
         self._latest, before = now, self._latest
         if now < before:
             self.forget()
-        return any(
-            given.tool == tool
+        found = (
+            given.shown
+            for given in self._given
+            if given.tool == tool
             and given.definition == definition
             and given.since <= now < given.until
             and given.remember.covers(arguments)
             and given.shown.covers(shown)
-            for given in self._given
         )
+        return next(found, None)
 
     def decline(self, action: str, now: float) -> None:
         self._declined = {one: until for one, until in self._declined.items() if until > now}

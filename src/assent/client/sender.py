@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import mcp_types as types
@@ -9,17 +10,14 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from assent.client.challenges import Challenged, unless_challenged
-from assent.client.connection import ServerConnection
-from assent.client.conversation import ConversationMeta
-from assent.client.events import Journal
+from assent.client.connection import LoginHook, ServerConnection
 from assent.client.idempotency import IdempotencyKeys
-from assent.client.intent import Intent, current
-from assent.client.login import LoginHook
-from assent.client.options import ClientOptions
+from assent.client.intent import ConversationMeta, Intent, current
+from assent.client.options import ClientOptions, Journal
 from assent.client.retries import PENDING, Failed, delay, failure_of, is_passing, may_repeat, problem_of, with_problem
-from assent.client.timeouts import SharedTimer
 from assent.contract.tiers import Tier
 from assent.core.outcome import Refusal
+from assent.mcp.call_meta import QUESTION_OPEN
 
 _LONGEST_INTERVAL = 15.0
 
@@ -42,7 +40,6 @@ class Sender:
         self._keys = keys
         self._in_flight = in_flight
         self._login = login
-        self._patience = SharedTimer()
         self.conversation: ConversationMeta | None = None
 
     async def send(self, intent: Intent) -> types.CallToolResult:
@@ -163,12 +160,14 @@ class Sender:
     async def attempt(self, intent: Intent, arguments: dict[str, Any], meta: Any) -> types.CallToolResult | Failed:
         """Make one attempt with a timeout; raise Challenged if the server refused the credentials."""
         client, meta = None, self.conversation.over(meta) if self.conversation is not None else meta
+        if intent.question_open is not None:
+            meta = {**(meta or {}), QUESTION_OPEN: round(intent.question_open, 3)}
         try:
             before = self._connection.opened
             client = await self._connection.client()
             if before and self._connection.opened > before:
                 self._journal.note("reconnected", intent.name)
-            with self._patience.within(self._client_options.timeout) as intent.timer:
+            async with asyncio.timeout(self._client_options.timeout) as intent.timer:
                 return with_problem(await unless_challenged(client.call_tool(intent.name, arguments, meta=meta)))
         except Exception as error:
             failed = failure_of(error)

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import mcp_types as types
 
+from assent.contract.infer import Inference, classify
 from assent.contract.profiles import HINTS, profile
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import CONTRACT_KEY, Claims, read_claims
-from assent.infer import Inference, classify
 from assent.upstreams.compiled_tools import CONFIDENT, judge
 
 TIER_KEY = "x-side-effect"

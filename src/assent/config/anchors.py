@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assent.audit.anchors import Anchor, DirectoryAnchor, GitAnchor, WebhookAnchor
-from assent.audit.periodic_signer import PeriodicSigner
+from assent.audit.periodic_signer import SigningPlan
 from assent.audit.signer import AuditLogSigner, host_of
 from assent.errors import Fault, SettingsError
 from assent.ports import Store
@@ -28,11 +28,11 @@ def log_signer_of(settings: Settings, store: Store) -> AuditLogSigner:
     return AuditLogSigner(store, Path(settings.secrets.directory), host_of(settings.public_url), anchors_of(settings))
 
 
-def periodic_signer_of(settings: Settings, store: Store) -> PeriodicSigner | None:
-    """The task that signs the log at intervals; None for a memory store, whose log ends with the process."""
+def signing_plan_of(settings: Settings, store: Store) -> SigningPlan | None:
+    """How the log is signed at intervals; None for a memory store, whose log ends with the process."""
     if settings.store.startswith("memory:"):
         return None
-    return PeriodicSigner(log_signer_of(settings, store), settings.audit.sign_every, settings.audit.heartbeat)
+    return SigningPlan(log_signer_of(settings, store), settings.audit.sign_every, settings.audit.heartbeat)
 
 
 def anchors_of(settings: Settings) -> list[Anchor]:

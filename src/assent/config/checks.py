@@ -27,7 +27,7 @@ async def has_stored_keys(settings: Settings) -> bool:
 async def has_no_credentials(settings: Settings, store: Store) -> bool:
     """Whether every call would be refused because no way to authenticate is configured."""
     auth = settings.auth
-    known = auth.api_keys or auth.jwt is not None or auth.anonymous is not None
+    known = auth.api_keys or auth.jwt or auth.embedded or auth.anonymous
     return not known and not await _keeps_keys(store)
 
 
@@ -50,7 +50,8 @@ def check_bind(settings: Settings, host: str, has_keys: Callable[[], bool] = lam
                 "auth.anonymous",
             )
         )
-    if not settings.auth.api_keys and settings.auth.jwt is None and not has_keys():
+    auth = settings.auth
+    if not (auth.api_keys or auth.jwt or auth.embedded) and not has_keys():
         raise SettingsError(
             Fault(
                 f"other machines can reach {host}, and no authentication is configured",

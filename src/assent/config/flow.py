@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from assent.features import load_feature
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
-    from assent.flow.control import FlowControl
 
 
-def flow_control(settings: Settings, current: FlowControl | None = None) -> FlowControl | None:
-    """Flow control, or None if it is off. With changed settings the current one keeps what it remembers."""
+def flow_control(settings: Settings, previous: Any = None) -> Any:
+    """Flow control, or None if it is off. What the previous one remembers is kept."""
     chosen = settings.flow
     if chosen.mode == "off":
         return None
-    if current is None:
-        from assent.flow.control import FlowControl
-
-        return FlowControl(chosen.mode, chosen.by, chosen.window, emits_labels=chosen.emit_labels)
-    current.mode, current.by, current.window = chosen.mode, chosen.by, chosen.window
-    current.emits_labels = chosen.emit_labels
-    return current
+    return load_feature("flow").FlowControl(
+        chosen.mode, chosen.by, chosen.window, emits_labels=chosen.emit_labels, previous=previous
+    )

@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assent.contract.explanations import explain
+from assent.config.references import UNREAD, References
+from assent.config.trust import check_trusted
 from assent.contract.yaml_document import YamlDocument
 from assent.errors import Fault, FaultsError, SettingsError
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
 
-_REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
+HERE = Path("assent.yaml")
+CALLERS = ("auth", "console", "notify")
+"""The parts that only a gateway uses: who calls, who signs in, who is told."""
+OUTSIDE = ("upstreams", *CALLERS)
+"""The parts that a command for the store alone does not use."""
+UNASKED = ("auth.api_keys.*.key", "auth.jwt.introspection", "console", "notify")
+"""The parts that a command does not use which judges calls without a caller who authenticates."""
 
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+def load_settings(
+    path: Path,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    unused: Sequence[str] = (),
+    but: Sequence[str] = (),
+    found: bool = False,
+) -> Settings:
+    """Loads a configuration file; raises SettingsError with every fault and its line.
 
-
-_MALFORMED = (
-    "the text after ${ is not a variable name",
-    "Write ${NAME} with letters, digits and underscores, or $${ for a literal ${",
-)
-
-
-def load_settings(path: Path, environment: Mapping[str, str] = os.environ) -> Settings:
-    """Loads a configuration file; raises SettingsError with every fault and its line."""
-    return resolve_paths(parse_settings(_text_of(path), str(path), environment), path.resolve().parent)
+    References in the `unused` parts are not resolved, except in the parts `but`. A file that was only `found` may not
+    read secrets.
+    """
+    home = path.resolve().parent
+    references = References(environment, unused, but, found, home)
+    return resolve_paths(parse_settings(_text_of(path), str(path), references=references), home)
 
 
 def _text_of(path: Path) -> str:
@@ -82,27 +94,36 @@ def _anchor_at(at_home: Callable[[str], str], anchor: dict[str, Any]) -> dict[st
     return {**anchor, **places}
 
 
-def find_settings(named: Path | None, environment: Mapping[str, str] = os.environ) -> Settings:
-    """The settings a command uses: the named file, `./assent.yaml`, or the user's own file, which `wrap` uses."""
-    if named is None and not Path("assent.yaml").exists() and state_directory(environment).exists():
-        return user_settings(environment)
+def find_settings(
+    named: Path | None,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    unused: Sequence[str] = (),
+    but: Sequence[str] = (),
+) -> Settings:
+    """The settings a command uses: the named file, `./assent.yaml`, or the user's own file, which `wrap` uses.
+
+    The command says which parts it does not use, and in them which it does use: see `load_settings`.
+    """
+    if named is None and not HERE.exists() and state_directory(environment).exists():
+        return user_settings(environment, unused=unused, but=but)
     file = find_file(named, environment)
-    return (
-        user_settings(environment)
-        if named is None and file == user_file(environment)
-        else load_settings(file, environment)
-    )
+    if named is None and file == user_file(environment):
+        return user_settings(environment, unused=unused, but=but)
+    return load_settings(file, environment, unused=unused, but=but, found=named is None)
 
 
 def find_file(named: Path | None, environment: Mapping[str, str] = os.environ) -> Path:
-    """The path of the configuration: the named file, `./assent.yaml`, or the user's own file."""
+    """The path of the configuration: the named file, `./assent.yaml` of a trusted folder, or the user's own file."""
     if named is not None:
         return named
-    here, user = Path("assent.yaml"), user_file(environment)
-    for path in (here, user):
-        if path.exists():
-            return path
-    raise SettingsError(Fault("no configuration was found", f"Name one with -c, or create {here} or {user}"))
+    if HERE.exists():
+        check_trusted(HERE, environment)
+        return HERE
+    user = user_file(environment)
+    if not user.exists():
+        raise SettingsError(Fault("no configuration was found", f"Name one with -c, or create {HERE} or {user}"))
+    return user
 
 
 def user_file(environment: Mapping[str, str] = os.environ) -> Path:
@@ -115,12 +136,17 @@ def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
     return Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "assent"
 
 
-def user_settings(environment: Mapping[str, str] = os.environ) -> Settings:
+def user_settings(
+    environment: Mapping[str, str] = os.environ, *, unused: Sequence[str] = (), but: Sequence[str] = ()
+) -> Settings:
     """The user's own configuration; by default its store and keys are in the user's state directory."""
     from assent.config.model import SecretsSettings, Settings
 
     path, state = user_file(environment), state_directory(environment)
-    settings = parse_settings(_text_of(path), str(path), environment) if path.exists() else Settings(mode="observe")
+    references = References(environment, unused, but, home=path.parent)
+    settings = (
+        parse_settings(_text_of(path), str(path), references=references) if path.exists() else Settings(mode="observe")
+    )
     places = {"store": f"sqlite:///{state}/assent.db", "secrets": SecretsSettings(directory=str(state / "keys"))}
     unplaced = {name: place for name, place in places.items() if name not in settings.model_fields_set}
     if unplaced:
@@ -137,19 +163,19 @@ def _make_private(directory: Path) -> None:
         raise SettingsError(Fault(f"{directory} cannot be created: {error.strerror}", remedy)) from None
 
 
-def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = os.environ) -> Settings:
+def parse_settings(
+    text: str, file: str = "", environment: Mapping[str, str] = os.environ, references: References | None = None
+) -> Settings:
     """Parses a configuration: YAML, or a desktop client's `{"mcpServers": ...}` file."""
-    from pydantic import ValidationError
-
-    from assent.config.model import Settings
-    from assent.guards import build_guard
+    from assent.rules.guards import build_guard
 
     try:
         document = YamlDocument(text, file)
     except FaultsError as error:
         raise SettingsError(error.faults) from None
-    faults: list[Fault] = []
-    value = _expand({} if document.value is None else document.value, (), environment, document, faults)
+    references = references or References(environment)
+    faults = references.faults
+    value = references.resolve({} if document.value is None else document.value, document)
     if not isinstance(value, dict):
         message = "a configuration is a mapping of keys to values"
         faults.append(Fault(message, "See docs/reference/configuration.md", file=file))
@@ -157,10 +183,7 @@ def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = o
         raise SettingsError(faults)
     if "mcpServers" in value:
         value = _from_desktop_client(value)
-    try:
-        settings = Settings(**value)
-    except ValidationError as error:
-        raise SettingsError([_fault(one, document) for one in error.errors(include_url=False)]) from None
+    settings = _validated(value, document, references)
     for index, guard in enumerate(settings.guards):
         try:
             build_guard(guard)
@@ -171,37 +194,61 @@ def parse_settings(text: str, file: str = "", environment: Mapping[str, str] = o
     return settings
 
 
+def check_structure(text: str, file: str) -> None:
+    """Raises SettingsError if a configuration is not valid, whatever its references stand for."""
+    parse_settings(text, file, references=References({}, unused=["*"]))
+
+
+def _validated(value: dict[str, Any], document: YamlDocument, references: References) -> Settings:
+    """The settings; an entry that cannot be checked because it is unused and not resolved is left out."""
+    from pydantic import ValidationError
+
+    from assent.config.model import Settings
+
+    while True:
+        try:
+            return Settings(**value)
+        except ValidationError as error:
+            found = error.errors(include_url=False)
+            entries = [_entry_of(one["loc"]) for one in found]
+            if not all(_is_unread(value, entry, references) for entry in entries):
+                raise SettingsError([_fault(one, document) for one in found]) from None
+            for entry in sorted(set(entries), key=_place_of, reverse=True):
+                _remove(value, entry)
+
+
+def _entry_of(path: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The entry that a path belongs to: an upstream, a key, a section."""
+    return path[:3] if len(path) > 2 and isinstance(path[2], int) else path[:2]
+
+
+def _place_of(entry: tuple[Any, ...]) -> tuple[str, int]:
+    """A key that puts the items of one list in order, so that the last is removed first."""
+    *before, last = entry
+    return (str(before), last) if isinstance(last, int) else (str(entry), 0)
+
+
+def _is_unread(value: Any, entry: tuple[Any, ...], references: References) -> bool:
+    if not entry or not references.is_unused(entry):
+        return False
+    for part in entry:
+        if not isinstance(value, dict | list) or (part not in value if isinstance(value, dict) else part >= len(value)):
+            return False
+        value = value[part]
+    return UNREAD in json.dumps(value, default=str)
+
+
+def _remove(value: Any, entry: tuple[Any, ...]) -> None:
+    for part in entry[:-1]:
+        value = value[part]
+    del value[entry[-1]]
+
+
 def _guard_fault(fault: Fault, index: int, document: YamlDocument) -> Fault:
     """A fault of one guard with the line of the option that it is about."""
     path = tuple(int(part) if part.isdecimal() else part for part in fault.field.split(".") if part)
     where, line = document.locate(("guards", index, *path))
     return Fault(fault.message, fault.remedy, ".".join(map(str, ("guards", index, *path))), where, line)
-
-
-def _expand(
-    value: Any, path: tuple[Any, ...], environment: Mapping[str, str], document: YamlDocument, faults: list[Fault]
-) -> Any:
-    """Replaces every `${NAME}` with the environment variable, and `$${` with `${`."""
-    if isinstance(value, dict):
-        return {key: _expand(item, (*path, key), environment, document, faults) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_expand(item, (*path, index), environment, document, faults) for index, item in enumerate(value)]
-    if not isinstance(value, str) or "${" not in value:
-        return value
-
-    def replacement(match: re.Match[str]) -> str:
-        name, closed = match[1], match[2]
-        if name is None:
-            return "${"
-        well_formed = closed and _VARIABLE.fullmatch(name)
-        if well_formed and name in environment:
-            return environment[name]
-        message, remedy = (f"the variable {name} is not set", f"Set {name}") if well_formed else _MALFORMED
-        file, line = document.locate(path)
-        faults.append(Fault(message, remedy, ".".join(map(str, path)), file, line))
-        return ""
-
-    return _REFERENCE.sub(replacement, value)
 
 
 def _from_desktop_client(value: dict[str, Any]) -> dict[str, Any]:
@@ -234,6 +281,8 @@ def _from_desktop_client(value: dict[str, Any]) -> dict[str, Any]:
 def _fault(one: Any, document: YamlDocument) -> Fault:
     loc = tuple(part for part in one["loc"] if part != "[key]" and not str(part).startswith("function-"))
     file, line = document.locate(loc)
+    from assent.contract.show import explain
+
     message, remedy = explain(one, _keys_at(loc[:-1]))
     return Fault(message, remedy, ".".join(map(str, loc)), file, line)
 

@@ -8,15 +8,16 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
 
 from assent.config.notify import NotifySettings
+from assent.config.sandbox import OFF, Sandbox
 from assent.contract.digest import digest_of
 from assent.contract.durations import Duration
 from assent.contract.parts import StepUp, Words
-from assent.contract.profiles import profile_names
+from assent.contract.profiles import Completeness, HistoricNames, profile_names
 from assent.core.default_step_up import DefaultStepUp
 from assent.core.principal import Mode, Role
 from assent.core.quotas import RateLimit, SpendBudget
-from assent.guards import build_guard
-from assent.guards.rule import GuardRule
+from assent.rules.guards import build_guard
+from assent.rules.guards.rule import GuardRule
 
 LOCK = "assent.lock"
 
@@ -142,8 +143,10 @@ class UpstreamSettings(Section):
     """With `command` and `identity: per_user`: how long an unused process runs."""
     test: TestEndpoint | None = None
     """Where calls of test callers go; without it they are refused."""
-    historic_names: bool | None = None
-    """Whether the historic names of hints are listed too; without it, as `historic_names` says."""
+    historic_names: HistoricNames | None = None
+    """Whether hints are listed under their historic names, or under `both`; without it, as `historic_names` says."""
+    sandbox: Sandbox = OFF
+    """With `command`: whether the server is confined to what it is granted: off, observe, enforce, or details."""
 
     @model_validator(mode="after")
     def _one_kind(self) -> UpstreamSettings:
@@ -154,6 +157,10 @@ class UpstreamSettings(Section):
             raise ValueError("the command is empty")
         if self.openapi is not None and self.base_url is None:
             raise ValueError("openapi needs base_url: the OpenAPI document never decides where calls go")
+        if self.sandbox.mode != "off" and self.command is None:
+            raise ValueError("sandbox needs command: only a process on this machine can be confined")
+        if self.sandbox.instances == "by_tier" and self.identity == "per_user":
+            raise ValueError("instances: by_tier cannot be used with identity: per_user; each person has one box")
         if self.transport == "sse" and self.url is None:
             raise ValueError("transport: sse needs url")
         if self.oauth.exchange is not None and (self.auth, self.identity) != ("oauth", "per_user"):
@@ -194,6 +201,9 @@ class ConfiguredCaller(Section):
     """The groups that it is in, for policies."""
     mode: Literal["live", "test"] = "live"
     """Whether its calls are live or go to test endpoints."""
+    asks: Literal["person", "nobody"] | None = None
+    """Whether the caller's client shows questions to a person. `person`: its answer counts, however fast it comes.
+    `nobody`: its yes never counts; a person decides elsewhere. Default: its yes counts if a person had time to read."""
     name: str | None = None
     """The id of the caller in records."""
 
@@ -259,7 +269,7 @@ class JwtSettings(Section):
     groups: dict[str, GroupRights] = Field(default_factory=dict)
     """What members of a group may do besides the scopes of their token."""
     groups_claim: str = "groups"
-    """The claim that lists a caller's groups."""
+    """The claim that lists a caller's groups; dots lead into others, as in `realm_access.roles`."""
     introspection: IntrospectionSettings | None = None
     """For tokens that are not JWTs."""
 
@@ -325,8 +335,20 @@ class DefaultStepUpSettings(Section):
     """The accepted authentication classes; one is enough."""
 
 
+class DefaultConfirmation(Section):
+    """Who confirms where a contract does not say it."""
+
+    critical: Literal["approver", "user"] = "approver"
+    """Who confirms the critical calls of agents over HTTP. In `assent wrap` and in the library it is the user."""
+    test: Literal["user", "none"] = "user"
+    """Who confirms calls of test callers that need a confirmation: the user, or no person."""
+
+
 class Defaults(Section):
     """Defaults for all contracts."""
+
+    confirmation: DefaultConfirmation = DefaultConfirmation()
+    """Who confirms."""
 
     idempotency: DefaultIdempotency = DefaultIdempotency()
     """Retries."""
@@ -364,7 +386,7 @@ class OidcSettings(Section):
     groups: Annotated[dict[str, Role], Field(min_length=1)]
     """Which group of the identity provider has which role. Somebody in none of them does not get in."""
     groups_claim: str = "groups"
-    """The claim that lists a person's groups."""
+    """The claim that lists a person's groups; dots lead into others, as in `realm_access.roles`."""
     scopes: tuple[str, ...] = ("openid", "profile", "email")
     """The scopes that are requested; `openid` is always among them."""
     tenant: str = "local"
@@ -424,8 +446,14 @@ class Settings(Section):
     """The address under which people and clients reach the gateway."""
     profile: ProfileName = "spec"
     """How hints are derived from contracts."""
-    historic_names: bool = False
-    """Whether the historic names of hints are listed too."""
+    historic_names: HistoricNames = False
+    """Whether hints are listed under the historic names of the profile (true), or under these and the standard ones
+    (both).
+    """
+    completeness: Completeness | None = None
+    """Whether a written contract that leaves fields open is refused (required) or logged (noted); by default it is
+    refused under the profile `mcp-first`.
+    """
     publish_contracts: bool = True
     """Whether tools list their contract in `_meta` as `dev.assent/contract`."""
     mode: Literal["enforce", "observe"] = "enforce"

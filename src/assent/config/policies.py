@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 from assent.contract.digest import digest_of
 from assent.core.catalogue import Catalogue
 from assent.errors import Fault, SettingsError
+from assent.features import load_feature
+from assent.ports import Rules
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
-    from assent.policy.engine import PolicyEngine
+
+PolicyEngine = Any
+"""The policies of `assent.rules.policy`, a feature that the core does not import."""
 
 
 def policies_of(settings: Settings) -> PolicyEngine | None:
@@ -22,10 +26,8 @@ def policies_of(settings: Settings) -> PolicyEngine | None:
 
 def load_engine(patterns: Iterable[str | Path]) -> PolicyEngine:
     """The policies of files, folders and patterns."""
-    from assent.policy.engine import PolicyEngine
-    from assent.policy.source import load_policies, policy_paths
-
-    engine = PolicyEngine(load_policies(policy_paths(patterns)))
+    source = load_feature("policy_source")
+    engine = load_feature("policy").PolicyEngine(source.load_policies(source.policy_paths(patterns)))
     if engine.faults:
         raise SettingsError(engine.faults)
     return engine
@@ -33,9 +35,7 @@ def load_engine(patterns: Iterable[str | Path]) -> PolicyEngine:
 
 def policy_files(settings: Settings) -> list[Path]:
     """The files of the configured policies; none for a pattern that matches nothing any more."""
-    from assent.policy.source import policy_paths
-
-    found: list[Path] = []
+    policy_paths, found = load_feature("policy_source").policy_paths, list[Path]()
     for pattern in settings.policies:
         try:
             found += policy_paths([pattern])
@@ -49,21 +49,25 @@ def policy_digest(settings: Settings, policies: PolicyEngine | None) -> str:
     return settings.policy_digest() if policies is None else digest_of([settings.policy_digest(), policies.digest])
 
 
-def port_settings(settings: Settings, policies: PolicyEngine | None) -> dict[str, Any]:
-    """What a configuration says about the fields of `Ports`, for the gateway and for commands alike."""
-    return {
-        "guards": settings.rules(),
-        "mode": settings.mode,
-        "policies": policies,
-        "policy_digest": policy_digest(settings, policies),
-        "limits": settings.limits,
-        "budgets": settings.budgets,
-        "most_pending": settings.approvals.most_pending,
-        "cooldown": settings.approvals.cooldown,
-        "retention": settings.defaults.idempotency.retention,
-        "approver_step_up": settings.approver_step_up(),
-        "default_step_up": settings.default_step_up(),
-    }
+def rules_of(settings: Settings, policies: PolicyEngine | None, flow: Any = None) -> Rules:
+    """The rules of a configuration, for the gateway and for commands alike."""
+    return Rules(
+        mode=settings.mode,
+        guards=settings.rules(),
+        policies=policies,
+        policy_digest=policy_digest(settings, policies),
+        flow=flow,
+        limits=settings.limits,
+        budgets=settings.budgets,
+        most_pending=settings.approvals.most_pending,
+        cooldown=settings.approvals.cooldown,
+        critical_confirmer=settings.defaults.confirmation.critical,
+        test_confirmation=settings.defaults.confirmation.test,
+        retention=settings.defaults.idempotency.retention,
+        approver_step_up=settings.approver_step_up(),
+        default_step_up=settings.default_step_up(),
+        connections=frozenset(name for name, one in settings.upstreams.items() if one.auth),
+    )
 
 
 def policy_faults(
@@ -72,9 +76,9 @@ def policy_faults(
     """Why policies do not fit the tools; names are checked if every upstream has listed its tools."""
     if policies is None:
         return []
-    from assent.policy.checks import name_faults
-
     faults = policies.faults_of(catalogue.tools.values())
     if complete:
-        faults += name_faults(policies.policies, {*catalogue.tools, *catalogue.withheld}, upstreams)
+        faults += load_feature("policy_checks").name_faults(
+            policies.policies, {*catalogue.tools, *catalogue.withheld}, upstreams
+        )
     return list(dict.fromkeys(faults))

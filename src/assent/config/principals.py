@@ -17,4 +17,5 @@ def principal_of(caller: ConfiguredCaller, name: str | None = None, method: str 
         mode=caller.mode,
         groups=frozenset(caller.groups),
         method=method,
+        asks=caller.asks,
     )

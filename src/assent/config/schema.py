@@ -9,15 +9,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from assent.config import model, notify
+from assent.config import model, notify, sandbox
 from assent.config.model import Settings
 from assent.contract import parts
-from assent.contract.field_docs import field_docs
-from assent.contract.schema import DIALECT, clean_schema
+from assent.contract.schema import DIALECT, clean_schema, field_docs
 from assent.core import match, quotas
-from assent.guards import rule_names
+from assent.rules.guards import rule_names
 
-_MODULES: tuple[ModuleType, ...] = (model, notify, quotas, match, parts)
+_MODULES: tuple[ModuleType, ...] = (model, notify, sandbox, quotas, match, parts)
 
 
 def settings_schema() -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from assent.contract.pointers import tokens
@@ -105,3 +106,29 @@ def _contradicting_hints(c: Contract) -> list[tuple[str, str, str]]:
     if h.destructive and c.side_effect is Tier.READ:
         found.append(("hints.destructive", "a read cannot be destructive", "Set side_effect: destructive"))
     return found
+
+
+def exception_of(contract: Contract) -> str | None:
+    """The exception of a contract as a sentence: it is critical and no person is asked. None without one."""
+    confirmation = contract.confirmation
+    if contract.risk is not Risk.CRITICAL or confirmation.by != "none":
+        return None
+    return f"critical risk, and no person is asked. The reason: {confirmation.because}"
+
+
+_MOST_NAMED = 10
+
+
+def unsendable_keys(contracts: Iterable[Contract]) -> str | None:
+    """The warning for the operator at load: a model writes arguments only, and few hosts send `_meta` or headers."""
+    keys = ((one.name, one.idempotency) for one in contracts)
+    names = sorted(name for name, key in keys if key.key == "required" and key.argument is None)
+    if not names:
+        return None
+    named = ", ".join(names[:_MOST_NAMED]) + (
+        f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    )
+    return (
+        f"{named}: the contract requires an idempotency key and names no argument for it. Hosts that send neither "
+        "`_meta` nor headers get only refusals. Write `idempotency: {argument: idempotency_key}`, or `key: auto`"
+    )

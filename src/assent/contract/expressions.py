@@ -34,6 +34,7 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
+_SIZES = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _WORDS = {"true": True, "false": False, "null": None}
 
 
@@ -58,11 +59,28 @@ class Condition:
         functions = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
         return frozenset(node.id for node in nodes if isinstance(node, ast.Name) and id(node) not in functions)
 
+    @property
+    def sized(self) -> frozenset[str]:
+        """The arguments that it compares in size with a number."""
+        compared = [node for node in ast.walk(_parse(self.source.strip())) if isinstance(node, ast.Compare)]
+        pairs = [
+            (left, right)
+            for node in compared
+            for left, op, right in zip([node.left, *node.comparators], node.ops, node.comparators, strict=False)
+            if isinstance(op, _SIZES)
+        ]
+        both = [*pairs, *((right, left) for left, right in pairs)]
+        return frozenset(one.id for one, other in both if isinstance(one, ast.Name) and _is_number(other))
+
     def holds(self, arguments: Mapping[str, Any]) -> bool:
         try:
             return bool(self._evaluate(arguments))
         except (KeyError, TypeError, ValueError, ArithmeticError, RecursionError):
             return True
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
 
 
 def _parse(source: str) -> ast.expr:

@@ -34,6 +34,8 @@ class WrittenContract:
     fields: Mapping[str, Any]
     file: str = ""
     line: int = 0
+    pattern: str = ""
+    """The pattern that this contract of one tool was made from."""
 
     @property
     def where(self) -> str:

@@ -10,7 +10,6 @@ from pydantic import AfterValidator, ConfigDict, Field, ModelWrapValidatorHandle
 from pydantic_core import PydanticCustomError
 
 from assent.contract.contradictions import contradictions
-from assent.contract.defaults import fill
 from assent.contract.digest import digest_of
 from assent.contract.parts import (
     ArgumentSchema,
@@ -35,7 +34,80 @@ from assent.contract.parts import (
     Word,
     Words,
 )
-from assent.contract.tiers import Risk, Tier
+from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
+
+
+def fill(given: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of the fields with everything that follows from tier and risk filled in.
+
+    Values of the wrong type are left for the model to refuse.
+    """
+    full = dict(given)
+    tier, risk = _tier(given), _risk(given)
+    name = given.get("name")
+    if isinstance(name, str):
+        full.setdefault("title", humanise(name))
+        full.setdefault("audit_event", f"{name}.called")
+    if risk is not None:
+        full.setdefault("risk", risk)
+        full.setdefault("autonomous", risk in (Risk.LOW, Risk.MEDIUM) and not _asks(full.get("confirmation")))
+        full["confirmation"] = _confirmation(full, risk)
+    if tier is not None:
+        full["idempotency"] = _idempotency(full.get("idempotency"), tier)
+    full.setdefault("dry_run", {"mode": "none"})
+    return full
+
+
+def humanise(name: str) -> str:
+    """A title from a name: `orders.place_order` becomes "Orders place order"."""
+    words = name.replace(".", " ").replace("_", " ").replace("-", " ").split()
+    text = " ".join(words) or name
+    return text[:1].upper() + text[1:]
+
+
+def _tier(given: dict[str, Any]) -> Tier | None:
+    try:
+        return Tier(given["side_effect"])
+    except (KeyError, ValueError):
+        return None
+
+
+def _risk(given: dict[str, Any]) -> Risk | None:
+    if given.get("risk") is None:
+        tier = _tier(given)
+        return DEFAULT_RISK[tier] if tier else None
+    try:
+        return Risk(given["risk"])
+    except ValueError:
+        return None
+
+
+def _asks(confirmation: Any) -> bool:
+    return isinstance(confirmation, dict) and confirmation.get("by", "user") != "none"
+
+
+def _confirmation(given: dict[str, Any], risk: Risk) -> Any:
+    by = "none" if risk is Risk.LOW and given["autonomous"] is True else "user"
+    declared = given.get("confirmation")
+    if declared is None:
+        return {"by": by}
+    return {"by": by, **declared} if isinstance(declared, dict) else declared
+
+
+def _idempotency(declared: Any, tier: Tier) -> Any:
+    implied = {
+        "recovery": "natural" if tier is Tier.READ else "none",
+        "key": "auto" if tier is Tier.EXTERNAL_SPEND else "optional",
+    }
+    if declared is None:
+        return implied
+    if not isinstance(declared, dict):
+        return declared
+    full = {**implied, **declared}
+    if full["recovery"] == "keyed":
+        full.setdefault("forward", "argument" if full.get("argument") else "header")
+    return full
+
 
 TOOL_NAME = r"^[A-Za-z0-9_.-]{1,128}$"
 ToolName = Annotated[str, StringConstraints(pattern=TOOL_NAME)]
@@ -47,11 +119,6 @@ def _check_template(template: str) -> str:
     if re.search(r"[{}]", PLACEHOLDER.sub("", template)):
         raise ValueError("only {argument} placeholders are allowed, without conversions or formats")
     return template
-
-
-def _names_key(idempotency: Any) -> bool:
-    given = idempotency.model_fields_set if isinstance(idempotency, Idempotency) else idempotency or ()
-    return "key" in given
 
 
 class Contract(Part):
@@ -132,8 +199,14 @@ class Contract(Part):
     @classmethod
     def _derive(cls, given: Any, read: ModelWrapValidatorHandler[Contract]) -> Contract:
         contract = read(fill(given) if isinstance(given, dict) else given)
-        if isinstance(given, dict) and not _names_key(given.get("idempotency")):
-            contract.idempotency.model_fields_set.discard("key")  # A default, which a profile may tighten.
+        if isinstance(given, dict):  # What was filled in is not written: a profile or the server may say otherwise.
+            contract.model_fields_set.intersection_update(given)
+            written = given.get("idempotency") or {}
+            if isinstance(written, dict):
+                contract.idempotency.model_fields_set.intersection_update(written)
+            asked = given.get("confirmation") or {}
+            if isinstance(asked, dict):
+                contract.confirmation.model_fields_set.intersection_update(asked)
         return contract
 
     @model_validator(mode="after")
@@ -148,10 +221,26 @@ class Contract(Part):
         """SHA-256 of the whole contract."""
         return digest_of({"name": self.name, **self.as_json()})
 
-    def asked_by(self, ambiguous: bool) -> str:
-        """Who is asked before a call: `none`, `host`, `user` or `approver`."""
+    def changed(self, **fields: Any) -> Contract:
+        """A copy with other values for these fields, and its own digest."""
+        copy = self.model_copy(update=fields)
+        copy.__dict__.pop("digest", None)  # The cached digest belongs to the other contract.
+        return copy
+
+    def asked_by(self, ambiguous: bool, critical: str = "user") -> str:
+        """Who is asked before a call: `none`, `host`, `user` or `approver`.
+
+        `critical` is who is asked about a critical call whose contract does not say it.
+        """
         by = self.confirmation.by
-        return "none" if by != "host" and self.autonomous and not ambiguous else by
+        if by != "host" and self.autonomous and not ambiguous:
+            return "none"
+        return critical if by == "user" and self.risk >= Risk.CRITICAL and not self.names_confirmer else by
+
+    @property
+    def names_confirmer(self) -> bool:
+        """Whether the contract itself says who confirms; otherwise it follows from the risk."""
+        return "by" in self.confirmation.model_fields_set
 
     @property
     def is_secret_whole(self) -> bool:

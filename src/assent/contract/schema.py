@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+from types import ModuleType
 from typing import Any
 
 from pydantic import BaseModel
 
 from assent.contract import model, parts
-from assent.contract.field_docs import field_docs
 from assent.contract.model import TOOL_NAME, Contract
+
+
+def field_docs(module: ModuleType) -> dict[str, dict[str, str]]:
+    """The docstring under each field, by class and field."""
+    classes = [node for node in ast.parse(inspect.getsource(module)).body if isinstance(node, ast.ClassDef)]
+    return {node.name: _docs_of(node) for node in classes}
+
+
+def _docs_of(node: ast.ClassDef) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for field, said in zip(node.body, node.body[1:], strict=False):
+        name = field.target if isinstance(field, ast.AnnAssign) else None
+        text = said.value.value if isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant) else None
+        if isinstance(name, ast.Name) and isinstance(text, str):
+            found[name.id] = inspect.cleandoc(text)
+    return found
+
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _TOOL_NAME_OR_PATTERN = TOOL_NAME.replace("[A-", "[*A-")

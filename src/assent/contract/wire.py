@@ -10,12 +10,15 @@ from typing import Any
 from assent.contract.contradictions import HOST_LEVERS
 from assent.contract.durations import format_duration
 from assent.contract.expressions import Condition
-from assent.contract.model import Contract
-from assent.contract.profiles import WIRE_NAMES, Profile
-from assent.contract.tiers import Tier
+from assent.contract.model import Contract, humanise
+from assent.contract.profiles import WIRE_NAMES, HistoricNames, Profile
+from assent.contract.tiers import Risk, Tier
 
 CONTRACT_KEY = "dev.assent/contract"
 VERSION = 1
+_MOST_TITLE = 2000
+_MOST_NAMED = 2
+_REPLACED = ("name", "title", "description", "annotations", "_meta")
 
 # What hosts assume if a hint is absent.
 SPECIFIED_DEFAULTS = {"read_only": False, "destructive": True, "idempotent": False, "open_world": True}
@@ -35,16 +38,26 @@ _FOREIGN_NAMES = {
 
 
 def annotations_of(
-    contract: Contract, profile: Profile, *, historic_names: bool = False, claims: Claims | None = None
+    contract: Contract,
+    profile: Profile,
+    *,
+    historic_names: HistoricNames = False,
+    claims: Claims | None = None,
+    title: str | None = None,
 ) -> dict[str, Any]:
     """The `annotations` object of a tool: its title if the profile puts it there, and the hints that are sent.
 
-    `claims` are given if the contract is only inferred: then no hint is laxer than the upstream's own.
+    `claims` are given if the contract is inferred or shipped: then no hint is laxer than the upstream's own.
     """
-    names = profile.historic if historic_names and profile.historic else WIRE_NAMES
-    hints = profile.hints(contract) if claims is None else _no_laxer(profile.hints(contract), contract, claims)
-    fields: dict[str, Any] = {"title": contract.title} if profile.title in ("both", "annotations") else {}
-    fields.update({names[name]: hints[name] for name in profile.order if hints[name] is not None})
+    spellings = [profile.historic] if historic_names and profile.historic else [WIRE_NAMES]
+    if historic_names == "both":
+        spellings.append(WIRE_NAMES)
+    hints = profile.hints(contract, doubtful=claims is not None)
+    if claims is not None:
+        hints = _no_laxer(hints, contract, claims)
+    fields: dict[str, Any] = {"title": title or contract.title} if profile.title in ("both", "annotations") else {}
+    for names in spellings:
+        fields.update({names[name]: hints[name] for name in profile.order if hints[name] is not None})
     if contract.confirmation.by == "host" and not profile.plain_annotations:
         fields["cursor/requiresConfirmation"] = True
     return fields
@@ -58,16 +71,18 @@ def _no_laxer(hints: Mapping[str, bool | None], contract: Contract, claims: Clai
         lowers = hint is _LAX[name] and claims.effective(name) is not hint
         return getattr(claims, name) if lowers and not stated else hint
 
-    return {name: strictest(name, hint) for name, hint in hints.items()}
+    listed = {name: strictest(name, hint) for name, hint in hints.items()}
+    return listed | ({"read_only": False} if listed["read_only"] and listed["destructive"] else {})
 
 
-def meta_of(contract: Contract, profile: Profile) -> dict[str, Any]:
+def meta_of(contract: Contract, profile: Profile, *, doubtful: bool = False) -> dict[str, Any]:
     """The `_meta` object of a tool: the profile's keys, the contract's own, and its public projection."""
     fields: dict[str, Any] = {}
     for key, source in profile.meta.items():
-        value = _meta_value(contract, source)
-        if value not in (None, "", [], {}):
-            fields[key] = value
+        row = profile.row_name(contract, doubtful=doubtful)
+        value = _meta_value(contract, source, profile, row)
+        if value not in (None, "", [], {}) or (profile.completeness and source in contract.model_fields_set):
+            fields[key] = value  # an empty list says that there are none; nothing says that nobody declared it
     fields.update(
         {
             key: copy.deepcopy(value)
@@ -78,34 +93,63 @@ def meta_of(contract: Contract, profile: Profile) -> dict[str, Any]:
     if contract.confirmation.by == "host":
         fields["anthropic/requiresUserInteraction"] = True
     if profile.publishes_contract:
-        fields[CONTRACT_KEY] = projection(contract)
+        fields[CONTRACT_KEY] = projection(contract, profile)
     return fields
 
 
 def definition(
-    contract: Contract, profile: Profile, /, *, historic_names: bool = False, claims: Claims | None = None, **parts: Any
+    contract: Contract,
+    profile: Profile,
+    /,
+    *,
+    historic_names: HistoricNames = False,
+    claims: Claims | None = None,
+    **parts: Any,
 ) -> dict[str, Any]:
     """A whole tool definition; `parts` are the name, description, schemas and other members of the upstream's
     definition.
     """
+    beside, inside = _titles(contract, parts)
     fields = {"name": parts.get("name", contract.name)}
     if profile.title in ("both", "tool"):
-        fields["title"] = contract.title
+        fields["title"] = beside
     if contract.description is not None:
         parts["description"] = contract.description
     if "description" in parts:
         fields["description"] = parts["description"]
-    fields.update({key: value for key, value in parts.items() if key not in ("name", "description", "_meta")})
-    fields["annotations"] = annotations_of(contract, profile, historic_names=historic_names, claims=claims)
+    fields.update({key: value for key, value in parts.items() if key not in _REPLACED})
+    fields["annotations"] = annotations_of(
+        contract, profile, historic_names=historic_names, claims=claims, title=inside
+    )
     # Drop the upstream's host levers: the contract decides whether the host asks, or both would ask.
     given = parts.get("_meta")
     own = {key: value for key, value in given.items() if key not in HOST_LEVERS} if isinstance(given, Mapping) else {}
-    meta = {**own, **meta_of(contract, profile)}
+    meta = {**own, **meta_of(contract, profile, doubtful=claims is not None)}
+    if claims is not None and CONTRACT_KEY in meta:
+        meta[CONTRACT_KEY].setdefault("activity", _action_template(contract, parts.get("inputSchema")))
     return {**fields, "_meta": meta} if meta else fields
 
 
-def projection(contract: Contract) -> dict[str, Any]:
-    """The public part of a contract: no guards, thresholds, approvers or policy."""
+def _action_template(contract: Contract, schema: Any) -> str:
+    """A line for an activity feed, for a tool that nobody wrote one for: its name, and the first arguments it needs."""
+    needed = schema.get("required") if isinstance(schema, Mapping) else None
+    plain = [one for one in needed if isinstance(one, str) and one.isidentifier() and one.isascii()] if needed else []
+    shown = ", ".join(f"{{{name}}}" for name in plain[:_MOST_NAMED])
+    return f"{humanise(contract.name)}: {shown}" if shown else humanise(contract.name)
+
+
+def _titles(contract: Contract, parts: Mapping[str, Any]) -> tuple[str, str]:
+    """The title beside the annotations and the one inside: the contract's if it is written, else the server's own."""
+    annotations = parts.get("annotations")
+    said = parts.get("title"), annotations.get("title") if isinstance(annotations, Mapping) else None
+    beside, inside = (one[:_MOST_TITLE] if isinstance(one, str) and one.strip() else None for one in said)
+    if "title" in contract.model_fields_set:
+        return contract.title, contract.title
+    return beside or inside or contract.title, inside or beside or contract.title
+
+
+def projection(contract: Contract, profile: Profile) -> dict[str, Any]:
+    """The public part of a contract, as far as it concerns an agent: no guards, thresholds, approvers or policy."""
     c = contract
     public: dict[str, Any] = {
         "version": VERSION,
@@ -114,8 +158,8 @@ def projection(contract: Contract) -> dict[str, Any]:
         "risk": c.risk.value,
         "risk_number": c.risk.number,
         "autonomous": c.autonomous,
-        "confirmation": c.confirmation.by,
-        "step_up": steps_up(c),
+        "confirmation": confirms(c, profile),
+        "step_up": steps_up(c, default=profile.default_step_up),
         "dry_run": {"mode": c.dry_run.mode, "argument": c.dry_run.argument}
         if c.dry_run.mode != "none"
         else {"mode": "none"},
@@ -129,6 +173,7 @@ def projection(contract: Contract) -> dict[str, Any]:
         "secrets": bool(c.secrets) or c.is_secret_whole,
     }
     optional = {
+        "confirmation_when": confirms_when(c),
         "category": c.category,
         "category_label": c.category_label,
         "activity": c.activity,
@@ -137,10 +182,21 @@ def projection(contract: Contract) -> dict[str, Any]:
     return public | {key: value for key, value in optional.items() if value is not None}
 
 
-def steps_up(contract: Contract) -> str:
-    """`no`, `always`, or `conditional` if it depends on the arguments."""
+def confirms(contract: Contract, profile: Profile) -> str:
+    """Who may be asked about an agent's call: `none`, `host`, `user` or `approver`. Guards can ask about any call."""
+    return contract.asked_by(bool(contract.selects) or contract.bulk is not None, profile.critical_confirmer)
+
+
+def confirms_when(contract: Contract) -> str | None:
+    """`ambiguous` if an agent's call runs without a person unless its scope is unclear."""
+    by = contract.asked_by(bool(contract.selects) or contract.bulk is not None)
+    return "ambiguous" if contract.autonomous and by in ("user", "approver") else None
+
+
+def steps_up(contract: Contract, *, default: bool = True) -> str:
+    """`no`, `always`, or `conditional` if it depends on the arguments, or by default on the caller's login."""
     if contract.step_up is None:
-        return "no"
+        return "conditional" if default and contract.risk >= Risk.CRITICAL else "no"
     return "always" if contract.step_up.when == "always" else "conditional"
 
 
@@ -151,19 +207,19 @@ def _step_up_arguments(contract: Contract) -> list[str]:
     return sorted(Condition(contract.step_up.when).names)
 
 
-def runtime_failures(contract: Contract) -> list[str]:
+def runtime_failures(contract: Contract, *, default_step_up: bool = True) -> list[str]:
     """The failures that Assent itself can answer for a tool, besides those that its contract declares.
 
     A guard can ask, deny or limit any tool, so those failures are possible for every tool.
     """
     c = contract
     possible = dict.fromkeys(_ALWAYS_POSSIBLE, True) | {
-        "step_up_required": c.step_up is not None,
+        "step_up_required": steps_up(c, default=default_step_up) != "no",
         "dry_run_required": c.dry_run.mode == "required",
         "dry_run_failed": c.dry_run.mode != "none",
         "estimate_failed": c.estimate is not None,
         "idempotency_key_required": c.idempotency.key == "required",
-        "secret_already_delivered": bool(c.secrets),
+        "secret_already_delivered": bool(c.secrets) or c.is_secret_whole,
         **dict.fromkeys(("idempotency_conflict", "in_progress", "in_doubt", "expired"), c.side_effect is not Tier.READ),
     }
     return [name for name, is_possible in possible.items() if is_possible and name not in c.failure_modes]
@@ -180,10 +236,11 @@ def _idempotency(contract: Contract) -> dict[str, Any]:
     return fields
 
 
-def _meta_value(contract: Contract, source: Any) -> Any:
-    """One value of a profile's `meta` table."""
+def _meta_value(contract: Contract, source: Any, profile: Profile, row: str) -> Any:
+    """One value of a profile's `meta` table; `row` is the row of the profile's table that holds."""
     if isinstance(source, Mapping):
-        value: str = source["tier"].get(contract.side_effect.value, contract.side_effect.value)
+        tier = contract.side_effect.value if row == "overwrites" else row
+        value: str = source["tier"].get(tier, tier)
         return value
     match source:
         case "scope":
@@ -193,13 +250,15 @@ def _meta_value(contract: Contract, source: Any) -> Any:
         case "failure_modes":
             return list(contract.failure_modes)
         case "confirms":
-            return contract.confirmation.by
+            return confirms(contract, profile)
+        case "confirms_when":
+            return confirms_when(contract)
         case "steps_up":
-            return steps_up(contract)
+            return steps_up(contract, default=profile.default_step_up)
         case "step_up_arguments":
             return _step_up_arguments(contract)
         case "runtime_failures":
-            return runtime_failures(contract)
+            return runtime_failures(contract, default_step_up=profile.default_step_up)
         case "risk":
             return contract.risk.value
     return getattr(contract, source)
@@ -220,6 +279,11 @@ class Claims:
         hint: bool | None = getattr(self, name)
         return SPECIFIED_DEFAULTS[name] if hint is None else hint
 
+    def as_said(self) -> Claims:
+        """The same hints, with those that are absent taken at their laxest, so that only what was said counts."""
+        said = {name: lax if getattr(self, name) is None else getattr(self, name) for name, lax in _LAX.items()}
+        return Claims(**said, foreign=self.foreign)
+
 
 def read_claims(definition: Mapping[str, Any]) -> Claims:
     """Read a definition's hints tolerantly: standard names first, then known non-standard names."""
@@ -234,24 +298,3 @@ def read_claims(definition: Mapping[str, Any]) -> Claims:
         if isinstance(annotations.get(wire), bool):
             found[name] = annotations[wire]
     return Claims(**found, foreign=foreign)
-
-
-def dropped_hints(annotations: Mapping[str, Any], contract: Contract, profile: Profile) -> list[str]:
-    """The hints on a tool that differ from what its contract puts on the wire.
-
-    An absent hint has the specified default. For a read-only tool, `destructiveHint` and `idempotentHint` have no
-    meaning.
-    """
-    written = read_claims({"annotations": annotations})
-    derived = read_claims({"annotations": {WIRE_NAMES[name]: hint for name, hint in profile.hints(contract).items()}})
-    reads = written.effective("read_only") and derived.effective("read_only")
-    compared = ("read_only", "open_world") if reads else tuple(WIRE_NAMES)
-    return [
-        f"{WIRE_NAMES[name]} is {_show(hint)} in its annotations and {_show(derived.effective(name))} by its contract"
-        for name in compared
-        if (hint := getattr(written, name)) is not None and hint != derived.effective(name)
-    ]
-
-
-def _show(value: bool) -> str:
-    return "true" if value else "false"

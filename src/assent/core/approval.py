@@ -9,14 +9,30 @@ from typing import Any, Literal
 
 from assent.contract.tiers import Risk
 from assent.core.principal import person_of
+from assent.core.question import visible
 
 RISKS = frozenset(risk.value for risk in Risk)
 
+CLIENT = "client:"
+"""The prefix of the decider's id if a caller's client answered."""
+IN_BAND = "in-band"
+"""The channel of an answer that the client gave."""
 MOST_REASON = 500
 """Characters of the reason of a decision."""
 
-Verdict = Literal["approve", "decline", "reopen"]
-"""A person's decision; `reopen` takes back every decline before it."""
+Verdict = Literal["approve", "decline", "reopen", "too_fast"]
+"""A decision; `reopen` takes back every decline before it, `too_fast` is a client's yes that does not count."""
+
+READING_SPEED = 300.0
+"""Characters per second: more than ten times the speed at which people read."""
+SHORTEST_READING = 1.0
+LONGEST_READING = 5.0
+"""Seconds in which every text counts as read: people do not read each line of a long one."""
+
+
+def reading_time(text: str) -> float:
+    """The seconds below which no person has read a question. More does not prove that one has."""
+    return min(max(SHORTEST_READING, len(text) / READING_SPEED), LONGEST_READING)
 
 
 class ApprovalState(StrEnum):
@@ -39,6 +55,32 @@ class Decision:
     channel: str = "api"
     reason: str = ""
     """The person's own words; a decline's go to the agent."""
+    client: str = ""
+    """The name that the client gives itself, if the client answered."""
+    seconds: float | None = None
+    """How long the question was open, if the client answered."""
+    claimed: float | None = None
+    """How long the client says that its own question was open."""
+
+    @property
+    def decider(self) -> str:
+        """Who decided, for people: a person, or the client with the time that it took. Escaped."""
+        if self.channel != IN_BAND:
+            return visible(self.person)
+        name = visible(self.client) if self.client else f"of {visible(self.person.removeprefix(CLIENT))}"
+        took = "" if self.seconds is None else f" after {self.seconds:.2f} s"
+        claim = "" if self.claimed is None else f" (it says that its own question was open for {self.claimed:.2f} s)"
+        return f"the client {name}{took}{claim}"
+
+    def as_json(self) -> dict[str, Any]:
+        said = {"reason": self.reason, "client": self.client, "seconds": self.seconds, "claimed": self.claimed}
+        return {
+            "person": self.person,
+            "verdict": self.verdict,
+            "at": self.at,
+            "channel": self.channel,
+            **{name: value for name, value in said.items() if value not in ("", None)},
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +126,7 @@ class Approval:
             "used": self.used,
             "lasts": self.lasts,
             "details": self.details,
-            "decisions": [
-                {"person": one.person, "verdict": one.verdict, "at": one.at, "channel": one.channel}
-                | ({"reason": one.reason} if one.reason else {})
-                for one in self.decisions
-            ],
+            "decisions": [{**one.as_json(), "decider": one.decider} for one in self.decisions],
         }
 
     @property
@@ -104,6 +142,11 @@ class Approval:
             for place, one in enumerate(self.decisions)
             if one.verdict == "approve" or (one.verdict == "decline" and place > last)
         )
+
+    @property
+    def answered_too_fast(self) -> Decision | None:
+        """The client's yes that came before a person could read the question; only a person decides after it."""
+        return next((one for one in self.decisions if one.verdict == "too_fast"), None)
 
     @property
     def declined_at(self) -> float | None:

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from assent.contract.tiers import Tier
+from assent.core.action_template import ActionTemplate, BadTemplate
 from assent.core.call import Call
 from assent.core.call_targets import call_targets
 from assent.core.principal import Principal
-from assent.core.render import activity, argument_warnings, shown_value, visible
+from assent.core.question import argument_warnings, shown_value, unknown_warnings, visible
+from assent.core.shown_arguments import ShownArguments
 
 _VERBS: dict[Tier, str] = {
     Tier.READ: "read data",
@@ -27,14 +29,14 @@ _MOST_SELECTED = 80
 
 
 def details_of(
-    call: Call, *, why: str | None, preview: Any, price: str | None, leads_to: Sequence[tuple[str, str]]
+    call: Call, shown: ShownArguments, *, why: str | None, price: str | None, leads_to: Sequence[tuple[str, str]]
 ) -> dict[str, Any]:
     """Everything a person needs to decide about a call. Values are plain JSON, not escaped, but for the sentences."""
     contract, stated = call.tool.contract, call.stated
     return {
         "title": contract.title,
         "sentence": sentence_of(call, price),
-        "activity": activity(contract, call.arguments) if contract.activity is not None else None,
+        "activity": _activity(call),
         "upstream": call.tool.upstream,
         "contract": contract.digest,
         "requester_kind": call.principal.kind,
@@ -42,11 +44,20 @@ def details_of(
         "why": why,
         "price": price,
         "side_effects": list(contract.side_effects),
-        "arguments": stated,
-        "preview": preview,
+        "arguments": shown.arguments,
+        "preview": shown.preview,
         "targets": call_targets(stated, leads_to),
-        "warnings": argument_warnings(stated),
+        "warnings": [*shown.cut, *unknown_warnings(shown.unknown), *argument_warnings(stated)],
     }
+
+
+def _activity(call: Call) -> str | None:
+    """The contract's action template, filled as in the activity feed."""
+    contract = call.tool.contract
+    try:
+        return None if contract.activity is None else ActionTemplate.parse(contract.activity).render(call.arguments)
+    except BadTemplate:
+        return visible(contract.title)
 
 
 def sentence_of(call: Call, price: str | None) -> str:

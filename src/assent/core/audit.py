@@ -43,7 +43,7 @@ def tool_facts(tool: Tool) -> dict[str, Any]:
 def _facts_of(tool: Tool) -> dict[str, Any]:
     contract = tool.contract
     origin: dict[str, Any] = {"upstream": tool.upstream} if tool.upstream else {}
-    if tool.open_world:
+    if tool.listed_open_world:
         origin["open_world"] = True
     return {
         **origin,
@@ -61,6 +61,20 @@ def call_values(call: Call) -> dict[str, Any]:
     The digest is not a fact, because a reader who guesses the arguments could check the guess with it.
     """
     return {**principal_values(call.principal), "arguments": _arguments(call), "call": call.digest}
+
+
+MOST_UNRUN = 16_384
+"""Bytes of the arguments that the log keeps of a call that did not run; of a call that ran it keeps all."""
+
+
+def unrun_values(call: Call) -> dict[str, Any]:
+    """The values of a call that did not run: arguments beyond `MOST_UNRUN` are left out, so that refused calls cannot
+    fill the store. The digest still proves what they were.
+    """
+    if len(call.canonical) <= MOST_UNRUN:
+        return call_values(call)
+    left_out = {"arguments_bytes": len(call.canonical)}
+    return {**principal_values(call.principal), **left_out, "call": call.digest}
 
 
 def _arguments(call: Call) -> bytes | dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
@@ -20,6 +20,12 @@ class UserAnswer:
 
     approval: str
     action: Action
+    seconds: float | None = None
+    """How long the question was open; None if the edge does not know."""
+    client: str = ""
+    """The name that the client gives itself."""
+    claimed: float | None = None
+    """How long the client says that its own question was open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,9 @@ class Resume:
 
     claim: str
     epoch: int
+
+
+Mirrors = Sequence[tuple[bytes, bytes]]
 
 
 class ConversationRef(NamedTuple):
@@ -64,6 +73,8 @@ class Request(NamedTuple):
     beside: Mapping[str, Any] | None = None
     """Values that reach the tool beside its arguments. They are digested, shown, checked and logged like arguments."""
     conversation: ConversationRef | None = None
+    mirrors: Mirrors | None = None
+    """The headers that repeat arguments; None where the protocol has none."""
 
 
 class Call(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assent.core.link_hosts import host_of_authority, host_of_link
-from assent.core.render import texts_in
+from assent.core.question import texts_in
 
 MOST_TARGETS = 100
 MOST_NAMES = 5

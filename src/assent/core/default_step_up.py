@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from assent.contract.parts import StepUp
 from assent.contract.tiers import Risk
-from assent.core.principal import Principal
+from assent.core.principal import Principal, Rights
 
 CRITICAL = frozenset({Risk.CRITICAL, Risk.FORBIDDEN})
 """The risks to which the default applies. Forbidden tools do not exist for agents; others see them as critical."""
@@ -22,11 +22,11 @@ class DefaultStepUp(NamedTuple):
     callers: Literal["oauth", "all", "none"] = "oauth"
     approvers: Literal["console", "all", "none"] = "console"
 
-    def for_caller(self, principal: Principal) -> StepUp | None:
+    def for_caller(self, caller: Principal | Rights) -> StepUp | None:
         """What a critical call asks of this caller, unless it is a test."""
-        if principal.mode == "test":
+        if caller.mode == "test":
             return None
-        can_renew = principal.bearer and principal.kind != "service"
+        can_renew = caller.bearer and caller.kind != "service"
         return self.spec if self.callers == "all" or (self.callers == "oauth" and can_renew) else None
 
     def for_approver(self, person: Principal, risk: str, mode: str) -> StepUp | None:

@@ -8,24 +8,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from assent.core.render import BLANK, visible
+from assent.core.characters import BLANK, DIRECTION_MARKS, HIDDEN_CATEGORIES, JOINERS, LINES, SHAPES
+from assent.core.question import visible
 
-LINES = frozenset("\n\r\t")
-_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _LINE_ENDS = frozenset("\x0b\x0c\x85\u2028\u2029")
-_EMOJI_STYLES = frozenset("\ufe0e\ufe0f")
-_JOINERS = frozenset("\u200c\u200d") | _EMOJI_STYLES
 _JOINED = frozenset({"So", "Sk", "Sm", "Po", "Pd", "Lo", "Mn", "Mc"})
 _KEYCAPS = frozenset("0123456789#*")
 _INFORMATION = "\u2139"  # The one emoji whose category is that of a letter.
 _NUMBER_SIGNS = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd")
 """Format characters that are drawn around or above the digits and letters after them."""
-_SHAPES = frozenset(chr(code) for start, end in ((0xFE00, 0xFE0E), (0xE0100, 0xE01F0)) for code in range(start, end))
 _MONGOLIAN_SHAPES = frozenset("\u180b\u180c\u180d\u180e\u180f")
-_DIRECTION_MARKS = frozenset("\u061c\u200e\u200f")
 # England, Scotland and Wales: the only flags in tag characters that are recommended for use.
 _FLAG = re.compile(
     "\U0001f3f4\U000e0067\U000e0062"
@@ -38,12 +33,17 @@ _TERMINAL = re.compile(
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]"
 )
+_CONTROLS = frozenset(map(chr, (0x1B, *range(0x80, 0xA0))))
 _MOST_SHOWN, _MOST_TAGS = 80, 8
 
 
 def hidden_in(text: str) -> Iterator[int]:
     """Where the characters stand that nobody sees, in order."""
-    if is_plain(text):
+    odd = {one for one in set(text) if one not in LINES and not _is_seen(one)}
+    if not odd:
+        return
+    if odd.isdisjoint(_CONTROLS) and "\U0001f3f4" not in text:
+        yield from _hidden_in_runs(text, odd)
         return
     kept = {at for flag in _FLAG.finditer(text) for at in range(*flag.span())}
     dropped = {at for sequence in _TERMINAL.finditer(text) for at in range(*sequence.span())}
@@ -54,11 +54,24 @@ def hidden_in(text: str) -> Iterator[int]:
             yield at
         elif at in kept or _is_seen(character) or character in LINES:
             before, joiners = character, set()
-        elif _belongs_to(character, before, joiners) or (may_mark and character in _DIRECTION_MARKS and not joiners):
+        elif _belongs_to(character, before, joiners) or (may_mark and character in DIRECTION_MARKS and not joiners):
             joiners.add(character)
         else:
             yield at
-            joiners |= {character} - _JOINERS
+            joiners |= {character} - JOINERS
+
+
+def _hidden_in_runs(text: str, odd: set[str]) -> Iterator[int]:
+    """The same for a text without terminal sequences and flags: only the runs of odd characters are looked at."""
+    may_mark = any(map(_is_right_to_left, set(text)))
+    for run in re.compile(f"[{re.escape(''.join(odd))}]+").finditer(text):
+        before, joiners = text[run.start() - 1] if run.start() else "", set[str]()
+        for at, character in enumerate(run[0], run.start()):
+            if _belongs_to(character, before, joiners) or (may_mark and character in DIRECTION_MARKS and not joiners):
+                joiners.add(character)
+            else:
+                yield at
+                joiners |= {character} - JOINERS
 
 
 def is_plain(text: str) -> bool:
@@ -66,20 +79,18 @@ def is_plain(text: str) -> bool:
     return (text.isascii() and text.isprintable()) or all(one in LINES or _is_seen(one) for one in set(text))
 
 
-def without_hidden(text: str) -> str:
+def without_hidden(text: str, places: Sequence[int] | None = None) -> str:
     """The text without characters that nobody sees. Unusual line ends become ordinary ones, so that no words join."""
-    hidden = set(hidden_in(text))
-    if not hidden:
-        return text
-    inside = range(1, len(text) - 1)
-    return "".join(
-        one if at not in hidden else "\n" if one in _LINE_ENDS and at in inside else "" for at, one in enumerate(text)
-    )
+    pieces, kept = list[str](), 0
+    for at in hidden_in(text) if places is None else places:
+        pieces += [text[kept:at], "\n" if text[at] in _LINE_ENDS and 0 < at < len(text) - 1 else ""]
+        kept = at + 1
+    return "".join([*pieces, text[kept:]]) if pieces else text
 
 
-def show_hidden(text: str) -> str:
+def show_hidden(text: str, places: Sequence[int] | None = None) -> str:
     """What nobody sees in a text, escaped; Unicode tag characters are followed by what they spell."""
-    hidden = "".join(text[at] for at in hidden_in(text))
+    hidden = "".join(text[at] for at in (hidden_in(text) if places is None else places))
     spelt = "".join(chr(ord(one) - 0xE0000) for one in hidden if 0xE0020 <= ord(one) <= 0xE007E)
     most = _MOST_TAGS if spelt else _MOST_SHOWN
     shown = visible(hidden[:most]) + ("…" if len(hidden) > most else "")
@@ -90,9 +101,9 @@ def _belongs_to(character: str, before: str, joiners: set[str]) -> bool:
     """Whether a joiner or selector has its place after this character and the ones that follow it already."""
     if not before:
         return False
-    if character in _JOINERS:
+    if character in JOINERS:
         return character not in joiners and _can_be_joined(before)
-    if character in _SHAPES:
+    if character in SHAPES:
         return not joiners and unicodedata.name(before, "").startswith("CJK ")
     return character in _MONGOLIAN_SHAPES and not joiners and "\u1800" <= before <= "\u18af"
 
@@ -102,7 +113,7 @@ def _is_seen(character: str) -> bool:
     category = unicodedata.category(character)
     if category == "Cn":
         return not _draws_nothing(ord(character))
-    return character in _NUMBER_SIGNS or not (character in BLANK or category in _HIDDEN)
+    return character in _NUMBER_SIGNS or not (character in BLANK or category in HIDDEN_CATEGORIES)
 
 
 def _draws_nothing(code: int) -> bool:

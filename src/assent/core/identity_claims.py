@@ -16,6 +16,16 @@ def further_claims(claims: Mapping[str, Any]) -> tuple[tuple[str, frozenset[str]
     return tuple(sorted(((name, values) for name, values in found.items() if values is not None), key=_name))
 
 
+def claim_at(claims: Mapping[str, Any], name: str) -> Any:
+    """The claim of this name, or the one inside others that dots lead to, as in `realm_access.roles`."""
+    if name in claims:
+        return claims[name]
+    found: Any = claims
+    for part in name.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
+
+
 def words_of(value: Any) -> frozenset[str]:
     """The words of a claim: a list of texts, or one text separated by spaces."""
     if isinstance(value, str):

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from assent.core.call import Resume
 
 REPLAYED = "dev.assent/replayed"
+NOTHING_RAN = {
+    "type": "text",
+    "text": "This is the stored result of an earlier call with the same key or arguments. Nothing ran again.",
+}
+"""The last content block of a replay, for the model, which does not read `_meta`."""
 PROBLEM = "dev.assent/problem"
 """The `_meta` key of a problem whose tool advertises an output schema."""
 _PROBLEM_MEMBERS = frozenset({"type", "title", "status", "detail"})
@@ -34,7 +39,8 @@ class Answer(NamedTuple):
     def on_wire(self) -> dict[str, Any]:
         if not self.replayed:
             return self.result
-        return {**self.result, "_meta": {**self.result.get("_meta", {}), REPLAYED: True}}
+        meta, content = self.result.get("_meta", {}), self.result.get("content", [])
+        return {**self.result, "content": [*content, NOTHING_RAN], "_meta": {**meta, REPLAYED: True}}
 
 
 class Ending(Exception):
@@ -44,9 +50,10 @@ class Ending(Exception):
 class Pause(Ending):
     """A question for the person at the client. The same call with the answer continues."""
 
-    def __init__(self, approval: Approval) -> None:
+    def __init__(self, approval: Approval, size: int = 0, *, keyed: bool = False) -> None:
+        """`size` is how many bytes of arguments wait with the question, `keyed` whether equal calls are one action."""
         super().__init__(approval.id)
-        self.approval = approval
+        self.approval, self.size, self.keyed = approval, size, keyed
         self.code = "confirm.confirmation_required"
 
 

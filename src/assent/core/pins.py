@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from assent.contract.digest import NotCanonicalError, digest_of
+from assent.contract.infer import classify
 from assent.contract.pointers import escaped
 from assent.contract.wire import read_claims
-from assent.core.render import visible
+from assent.core.question import visible
 from assent.errors import Fault, SettingsError
-from assent.infer import classify
 
 VERSION = 1
 _LONGEST = 300

@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from assent.core.outcome import Refusal
 
 Kind = Literal["agent", "human", "service"]
 Mode = Literal["live", "test"]
+Asks = Literal["person", "nobody"]
 Role = Literal["viewer", "approver", "operator", "auditor", "admin"]
 KINDS: tuple[Kind, ...] = ("agent", "human", "service")
 ROLES: tuple[Role, ...] = ("viewer", "approver", "operator", "auditor", "admin")
 AT_THE_COMMAND_LINE = "operator:"
 """The prefix of the id of a person who is known by their account on this machine."""
+KEY_OF = " (key of "
+"""What parts the name of a person's key from who made it, in the id of its holder: `laptop (key of ann)`."""
+
+
+class Rights(NamedTuple):
+    """What of a caller decides which stages can object. A plan is kept for each, so it holds nothing else."""
+
+    kind: Kind
+    mode: Mode
+    bearer: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +52,12 @@ class Principal:
     """How it authenticated: api_key, token, anonymous or stdio; empty where that is not known."""
     in_console: bool = field(default=False, compare=False)
     """Whether it is a person signed in to the console, who can authenticate again there."""
+    key: str = field(default="", compare=False)
+    """The start of its key in the store."""
+    maker: str = field(default="", compare=False)
+    """The id of the person who made its key in the console or through the API."""
+    asks: Asks | None = field(default=None, compare=False)
+    """The operator's word on whether this caller's client shows questions to a person; None if they say nothing."""
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -67,13 +84,21 @@ def mode_of(claims: Mapping[str, object], claim: str = "mode", otherwise: Mode =
     raise Refusal("authenticate.invalid")
 
 
+def is_subject(principal_id: str) -> bool:
+    """Whether an identity provider names this principal: `https://issuer|subject`."""
+    return principal_id.startswith(("https://", "http://"))
+
+
 def person_of(principal_id: str) -> str:
-    """The person behind an id: a local account, a key and a token with one name are one person.
+    """The person behind an id: a local account, a key and a token with one name are one person, and so are all keys
+    that one person made.
 
     Treating two people as one withholds an approval; treating one person as two would let them approve alone.
     """
-    if principal_id.startswith(("https://", "http://")):
+    if is_subject(principal_id):
         return principal_id.partition("|")[2] or principal_id
+    if KEY_OF in principal_id:
+        return person_of(principal_id.partition(KEY_OF)[2].removesuffix(")"))
     return principal_id.removeprefix(AT_THE_COMMAND_LINE)
 
 

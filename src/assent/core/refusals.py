@@ -47,6 +47,21 @@ CATALOGUE: dict[str, Kind] = {
         "challenge",
         alias="authentication_required",
     ),
+    "authenticate.provider_down": Kind(
+        503,
+        "The identity provider does not answer, so the token cannot be checked.",
+        "Try again later with the same token. If it continues, tell the user: an operator checks the provider.",
+        "operator",
+        retryable=True,
+        alias="unavailable",
+    ),
+    "discover.not_ready": Kind(
+        503,
+        "The gateway is still starting: not every server behind it has answered yet.",
+        "Try again in a few seconds. Nothing has run.",
+        retryable=True,
+        alias="unavailable",
+    ),
     "discover.unknown_tool": Kind(
         404, "There is no such tool.", "List the tools and use one of them.", "model", "protocol"
     ),
@@ -88,6 +103,14 @@ CATALOGUE: dict[str, Kind] = {
         400,
         "Tools are not called as tasks here; nothing was started.",
         "Call the tool without `task`.",
+        "model",
+        "protocol",
+        alias="invalid_input",
+    ),
+    "validate.header_mismatch": Kind(
+        400,
+        "A header does not repeat the argument that it stands for.",
+        "Send each `Mcp-Param-*` header with the value of its argument.",
         "model",
         "protocol",
         alias="invalid_input",
@@ -234,6 +257,12 @@ CATALOGUE: dict[str, Kind] = {
         retryable=True,
         alias="rate_limit_exceeded",
     ),
+    "confirm.too_large": Kind(
+        413,
+        "The call is too large for a person to check.",
+        "Split it into smaller calls.",
+        alias="invalid_input",
+    ),
     "confirm.cooling_down": Kind(
         429,
         "A person declined a call of this tool moments ago.",
@@ -294,6 +323,13 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "execute.failed": Kind(
         502, "The tool failed.", "Nothing is known to have changed; tell the user.", "model", alias="failed"
+    ),
+    "execute.confined": Kind(
+        403,
+        "The tool failed because its sandbox stopped it.",
+        "Do not repeat it. Tell the user: an operator can allow it with the setting that is named.",
+        "operator",
+        alias="policy_violation",
     ),
     "execute.undeclared_failure": Kind(
         502,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assent.core.hidden_characters import hidden_in, is_plain, show_hidden, without_hidden
-from assent.core.render import visible
+from assent.core.question import visible
 
 UNUSABLE = "it has hidden characters in a name or value that calls must repeat exactly"
 _SCHEMAS = ("inputSchema", "outputSchema")
@@ -95,10 +95,11 @@ class Shown:
             self.fixed.append(f"{at}: {show_hidden(text)}")
 
     def _stripped(self, text: str, at: str) -> str:
-        if _is_clean_text(text):
+        hidden = [] if is_plain(text) else list(hidden_in(text))
+        if not hidden:
             return text
-        self.removed.append(f"{at}: {show_hidden(text)}")
-        return without_hidden(text)
+        self.removed.append(f"{at}: {show_hidden(text, hidden)}")
+        return without_hidden(text, hidden)
 
     def _drops(self, key: Any, at: str) -> bool:
         """Whether a member is left out, because its own name has hidden characters."""

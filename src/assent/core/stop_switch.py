@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import orjson
 
 from assent.core.document import Document
-from assent.core.principal import Principal
+from assent.core.principal import KEY_OF, Principal
 from assent.core.tool import Tool
 
 KIND = "stop_switch"
@@ -92,8 +92,9 @@ class StopSet:
         if not self.principals:
             return
         for one in (principal, *principal.actors):
-            yield self.principals.get((one.tenant, one.id))
-            yield self.principals.get(("", one.id))
+            for id in {one.id, one.id.partition(KEY_OF)[0]}:
+                yield self.principals.get((one.tenant, id))
+                yield self.principals.get(("", id))
             if one is not principal:
                 yield from self._of(one)
 

@@ -12,14 +12,14 @@ from assent.contract.documents import MOST_CHECKS_IN_ALL, schema_validator
 from assent.contract.expressions import Condition
 from assent.contract.model import Contract
 from assent.contract.pointers import pointer_to, tokens
-from assent.contract.profiles import Profile, profile
-from assent.contract.wire import Claims
+from assent.contract.profiles import HistoricNames, Profile, profile
+from assent.contract.wire import Claims, read_claims
 from assent.contract.wire import definition as wire_definition
 from assent.core.member_names import Spelling
 from assent.errors import ContractError, Fault
 
-# Members of a definition that Assent writes itself.
-_REPLACED = frozenset({"name", "title", "annotations", "historic_names"})
+_KEYWORDS = frozenset({"name", "historic_names", "claims"})
+"""Members of a definition that would be taken for something else."""
 _SHARED = ("$schema", "$defs", "definitions")
 
 MOST_VALUES = 100_000
@@ -52,6 +52,8 @@ class Tool:
     failure_names: bool = False
     open_world: bool = False
     """Whether calls reach external systems: as the contract says, or as inferred if it says nothing."""
+    listed_open_world: bool = False
+    """Whether agents read that calls reach external systems; the log follows it."""
     written: bool = True
     """Whether a person wrote its contract; otherwise it is inferred."""
     labels_trusted: bool = False
@@ -63,6 +65,14 @@ class Tool:
     def name(self) -> str:
         return self.contract.name
 
+    @property
+    def header_names(self) -> Mapping[tuple[str, ...], str]:
+        """The header of each argument that is mirrored in one, found once."""
+        found: Mapping[tuple[str, ...], str] | None = self.derived.get("headers")
+        if found is None:
+            found = self.derived["headers"] = header_names(self.definition["inputSchema"])
+        return found
+
 
 def compile_tool(
     contract: Contract,
@@ -72,7 +82,7 @@ def compile_tool(
     wire_name: str = "",
     definition: Mapping[str, Any] | None = None,
     has_test: bool = False,
-    historic_names: bool = False,
+    historic_names: HistoricNames = False,
     open_world: bool = False,
     claims: Claims | None = None,
     visibility: str | None = None,
@@ -82,7 +92,7 @@ def compile_tool(
     """Compile everything about a tool that is known before a call. Raises ContractError for invalid schemas.
 
     `open_world` is the inferred value; it counts if the contract does not set one. `claims` are the upstream's own
-    hints, given if the contract is inferred and must not be laxer than they are.
+    hints, given if the contract is inferred or shipped and must not be laxer than they are.
     """
     profile.check(contract)
     contract, raw = profile.adapt(contract), dict(definition or {})
@@ -97,19 +107,22 @@ def compile_tool(
     if ours:
         check_ours = _checker(contract.name, "input", {"properties": ours})
         check_input = _check_separately(check_input, check_ours, frozenset(ours))
-    parts = {key: value for key, value in raw.items() if key not in _REPLACED}
+    parts = {key: value for key, value in raw.items() if key not in _KEYWORDS}
     parts["inputSchema"] = _listed_schema(schema, ours)
     if output is not None:
         parts["outputSchema"] = _listed_output(contract, output)
+    listed = wire_definition(contract, profile, historic_names=historic_names, claims=claims, **parts)
+    says_open = read_claims(listed).open_world is True
+    reaches_out = open_world if contract.open_world is None else contract.open_world
     return Tool(
         contract=contract,
         upstream=upstream,
         wire_name=wire_name or contract.name,
-        definition=wire_definition(contract, profile, historic_names=historic_names, claims=claims, **parts),
+        definition=listed,
         check_input=check_input,
         check_output=_checker(contract.name, "output", output) if output is not None else None,
         spelling=Spelling([given, raw.get("inputSchema"), _named_by(contract)], ours),
-        step_up_when=_condition(contract),
+        step_up_when=_condition(contract, _properties(given)),
         rehearses=rehearses,
         takes_key=contract.idempotency.argument in understood if contract.idempotency.argument else False,
         visibility=contract.visibility or visibility or profile.visibility,
@@ -117,10 +130,24 @@ def compile_tool(
         failure_names=profile.failures,
         written=written,
         labels_trusted=labels_trusted,
-        open_world=(open_world or profile.states_open_world(contract))
-        if contract.open_world is None
-        else contract.open_world,
+        open_world=reaches_out or (says_open and profile.states_open_world(contract)),
+        listed_open_world=says_open or reaches_out,
     )
+
+
+def header_names(input_schema: Any) -> dict[tuple[str, ...], str]:
+    """The header of each property that has one, by the path of the property."""
+    found: dict[tuple[str, ...], str] = {}
+    schemas: list[tuple[tuple[str, ...], Any]] = [((), input_schema)]
+    while schemas:  # a stack of its own: an upstream's schema may be deeper than Python's
+        path, schema = schemas.pop()
+        if not isinstance(schema, dict):
+            continue
+        if path and isinstance(header := schema.get("x-mcp-header"), str):
+            found[path] = header
+        if isinstance(properties := schema.get("properties"), dict):
+            schemas += [((*path, name), inner) for name, inner in properties.items()]
+    return found
 
 
 def _properties(schema: Any) -> Mapping[str, Any]:
@@ -129,10 +156,19 @@ def _properties(schema: Any) -> Mapping[str, Any]:
     return named if isinstance(named, Mapping) else {}
 
 
-def _condition(contract: Contract) -> Condition | None:
+def _condition(contract: Contract, properties: Mapping[str, Any] | None = None) -> Condition | None:
+    """The condition of the step-up. Raises ContractError for a size of what has none, which would hold for any call."""
     if contract.step_up is None or contract.step_up.when == "always":
         return None
-    return Condition(contract.step_up.when)
+    condition = Condition(contract.step_up.when)
+    for name in sorted(condition.sized):
+        declared = (properties or {}).get(name)
+        kind = declared.get("type") if isinstance(declared, Mapping) else None
+        if kind in ("array", "string", "object"):
+            what = {"array": "a list", "string": "a text", "object": "an object"}[str(kind)]
+            message = f"step_up.when compares {name} with a number, but it is {what}, so it would always hold"
+            raise ContractError(Fault(message, f"Write len({name})", contract.name))
+    return condition
 
 
 def _own_arguments(contract: Contract, declared: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from assent.contract.digest import canonical
 
@@ -21,6 +21,7 @@ class ToolEvent:
 
     name: str
     values: bytes
+    kind: Literal["event", "violation"] = "event"
 
 
 _collected: ContextVar[list[ToolEvent] | None] = ContextVar("assent_tool_events", default=None)
@@ -39,6 +40,13 @@ def record_event(name: str, /, **values: Any) -> None:
     if len(events) >= MOST_EVENTS:
         raise RuntimeError(f"a call can record at most {MOST_EVENTS} events")
     events.append(ToolEvent(name, canonical(values)))
+
+
+def record_violation(code: str, **values: Any) -> None:
+    """Record that the running call broke a promise of its contract; outside of a call nothing is recorded."""
+    events = _collected.get()
+    if events is not None and len(events) < MOST_EVENTS:
+        events.append(ToolEvent(code, canonical(values), "violation"))
 
 
 class collecting_events:

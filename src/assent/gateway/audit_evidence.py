@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from assent.audit import checkpoints
-from assent.audit.bundle_stream import MOST_ENTRIES, stream_bundle
+from assent.audit.bundle import MOST_ENTRIES, stream_bundle
 from assent.audit.entry_proof import SignedHead, prove_entry, signed_head
 from assent.audit.log_reader import StoredEntries
 from assent.audit.merkle import hash_leaf

@@ -1,33 +1,79 @@
-"""Loads the catalogue once, without serving it, for commands that only show it."""
+"""Loads the tools of a configuration once, without serving them, for commands that only show them.
+
+Upstreams that people have connected are asked with the kept credentials, as the gateway asks them.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from assent.config.keyring import Keyring
 from assent.config.model import Settings
-from assent.gateway.catalogue import LOAD_TIMEOUT, ToolCatalogueLoader
+from assent.core.catalogue import Catalogue
+from assent.gateway.build import make_link
+from assent.gateway.catalogue import LOAD_TIMEOUT, CatalogueLoader, Serving
+from assent.gateway.served_tools import ServedTools, compile_served, contracts_of, finish
 from assent.gateway.upstream_factory import Link, UpstreamFactory
-from assent.upstreams.openapi.link import OpenApiLink
+from assent.stores.inspect import schema_of
+from assent.stores.open import open_store
+from assent.upstreams.oauth.vault import CredentialVault
 
 
-async def preview_catalogue(settings: Settings, within: float = LOAD_TIMEOUT) -> ToolCatalogueLoader:
-    """Loads every upstream once and returns the loader with its catalogue, problems and contract bindings."""
-    links: dict[str, Link] = {}
-    tool_loader = ToolCatalogueLoader(settings, links, lambda: None, lambda name, before, now: None)
-    upstream_factory = UpstreamFactory()
+@dataclass(frozen=True, slots=True)
+class CataloguePreview:
+    """The tools of a configuration, and the problem of each upstream that did not answer."""
+
+    served: ServedTools
+    catalogue: Catalogue
+    troubles: Mapping[str, str]
+    links: Mapping[str, Link]
+
+
+async def preview_catalogue(settings: Settings, within: float = LOAD_TIMEOUT) -> CataloguePreview:
+    """Loads every upstream once."""
+    async with _connected(settings) as upstream_factory:
+        links = {name: make_link(upstream_factory, settings, name) for name in settings.upstreams}
+        shown = [finish(compile_served(settings, contracts_of(settings), None, {}, links))]
+        loader = CatalogueLoader(Serving(lambda: shown[-1], lambda: links, shown.append, lambda *_: None))
+
+        async def load(name: str) -> None:
+            try:
+                async with asyncio.timeout(within):
+                    await loader.refresh(name)
+            except TimeoutError:
+                loader.troubles[name] = "it did not answer in time"
+
+        try:
+            await asyncio.gather(*map(load, links))
+        finally:
+            await upstream_factory.close_all(links.values())
+    return CataloguePreview(shown[-1], shown[-1].catalogue(), loader.troubles, links)
+
+
+async def list_connected(name: str, settings: Settings) -> list[dict[str, Any]]:
+    """The definitions that an upstream lists to the gateway; raises UpstreamError if it does not."""
+    async with _connected(settings) as upstream_factory:
+        link = make_link(upstream_factory, settings, name)
+        try:
+            return await link.load()
+        finally:
+            await upstream_factory.close_all([link])
+
+
+@asynccontextmanager
+async def _connected(settings: Settings) -> AsyncIterator[UpstreamFactory]:
+    """A factory of links with the credentials of the store, which is not created if it does not exist."""
+    needed = any(one.auth is not None for one in settings.upstreams.values())
+    kept = needed and (await schema_of(settings.store))[0] > 0
+    store = await open_store(settings.store if kept else "memory://")
+    keyring = Keyring(Path(settings.secrets.directory))
     try:
-        for name, upstream in settings.upstreams.items():
-            links[name] = upstream_factory.link(name, upstream, relayed=len(settings.upstreams) == 1)
-        await asyncio.gather(*(_load(tool_loader, name, within) for name in links))
+        yield UpstreamFactory(CredentialVault(store, lambda: keyring.key("sealing"), time.time))
     finally:
-        await asyncio.gather(*(link.close() for link in links.values() if not isinstance(link, OpenApiLink)))
-        await upstream_factory.close()
-    return tool_loader
-
-
-async def _load(tool_loader: ToolCatalogueLoader, name: str, within: float) -> None:
-    try:
-        async with asyncio.timeout(within):
-            await tool_loader.refresh(name)
-    except TimeoutError:
-        tool_loader.troubles[name] = "it did not answer in time"
+        await store.close()

@@ -121,7 +121,9 @@ class McpEndpoint:
     """Other methods that are served here; handshake-era clients need a session for them."""
     stopped: Callable[[Principal], Awaitable[str | None]] = _nothing_stopped
     """Why requests of a caller that are not governed are stopped, or None."""
-    streams: Places = field(default_factory=lambda: Places(MOST_STREAMS_OF_ONE), init=False)
+    reauthenticate: Authenticate | None = None
+    """How the caller of an open stream is authenticated again; by default as at its start."""
+    streams: Places = field(default_factory=lambda: Places(MOST_STREAMS_OF_ONE))
     """The open long-lived streams, by caller."""
     _slow_timer: SlowRequestTimer = field(default_factory=SlowRequestTimer, init=False)
 
@@ -271,7 +273,8 @@ class McpEndpoint:
 
         async def is_authorized() -> bool:
             try:
-                caller = await self.authenticate(exchange.scope["headers"], exchange.scope)
+                authenticate = self.reauthenticate or self.authenticate
+                caller = await authenticate(exchange.scope["headers"], exchange.scope)
             except Challenge as challenge:
                 return challenge.status not in (401, 403)  # With any other status the check itself failed.
             return self.sessions.is_same(caller, exchange.caller)
@@ -360,7 +363,7 @@ async def _resume(exchange: HttpExchange, session: McpSession, last_event: str) 
     watch = DisconnectWatcher(exchange.receive)
     try:
         await exchange.send({"type": "http.response.start", "status": 200, "headers": headers})
-        primer = b"id: %b\r\ndata: \r\n\r\n" % last_event.encode("latin-1")
+        primer = b"id: %b\r\ndata: \r\nretry: %d\r\n\r\n" % (last_event.encode("latin-1"), log.retry)
         await exchange.send({"type": "http.response.body", "body": primer, "more_body": True})
         async for event in log.after(last):
             await exchange.send({"type": "http.response.body", "body": event, "more_body": True})

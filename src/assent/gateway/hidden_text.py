@@ -7,7 +7,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from assent.core.render import counted, visible
+from assent.core.question import counted, visible
 from assent.core.shown_definition import shown_answer
 
 logger = logging.getLogger(__name__)
@@ -71,10 +71,10 @@ class HiddenText:
         if isinstance(message, list):
             cleaned = [self.clean_message(upstream, one) for one in message]
             return message if all(map(operator.is_, cleaned, message)) else cleaned
-        if not isinstance(message, dict) or "result" not in message:
+        if not isinstance(message, dict):
             return message
-        result = self.clean(upstream, message["result"])
-        return message if result is message["result"] else {**message, "result": result}
+        parts = {key: self.clean(upstream, message[key]) for key in ("result", "error") if key in message}
+        return message if all(message[key] is one for key, one in parts.items()) else {**message, **parts}
 
 
 def _named(tools: Mapping[str, Sequence[str]]) -> str:

@@ -9,10 +9,10 @@ import logging
 import sys
 import threading
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from types import MappingProxyType, TracebackType
+from types import TracebackType
 from typing import Any
 
 import orjson
@@ -44,11 +44,7 @@ class PlainFormatter(logging.Formatter):
 
 
 class JsonLinesFormatter(logging.Formatter):
-    """One JSON object per line, which has `more` too."""
-
-    def __init__(self, more: Mapping[str, Any] = MappingProxyType({})) -> None:
-        super().__init__()
-        self._more = more
+    """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
@@ -56,7 +52,6 @@ class JsonLinesFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
-            **self._more,
         }
         line |= {name: value for name, value in vars(record).items() if name not in _OWN}
         if record.exc_info and record.exc_info[1] is not None:
@@ -82,12 +77,9 @@ def stack_lines(error: BaseException | None) -> list[str]:
     return found
 
 
-def begin(form: str, level: str, worker: int | None = None) -> None:
-    """Starts logging to standard error. Lines of a worker have its number."""
-    if worker is None:
-        return _start(JsonLinesFormatter() if form == "json" else PlainFormatter(), level)
-    plain = PlainFormatter(f"%(asctime)s %(levelname)s %(name)s: worker {worker}: %(message)s")
-    _start(JsonLinesFormatter({"worker": worker}) if form == "json" else plain, level)
+def begin(form: str, level: str) -> None:
+    """Starts logging to standard error."""
+    _start(JsonLinesFormatter() if form == "json" else PlainFormatter(), level)
 
 
 def begin_brief(prefix: str) -> None:

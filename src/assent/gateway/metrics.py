@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 
 from assent.core.outcome import Answer, Outcome
-from assent.core.render import counted
+from assent.core.question import counted
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 MINUTES = 60

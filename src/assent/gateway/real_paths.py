@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from assent.core.render import texts_in
+from assent.config.model import Settings
+from assent.core.call import Call
+from assent.core.question import texts_in
 
 LONGEST = 4096
 MOST_LOOKED_AT = 64 * 1024
 """The most characters of one call that are resolved, because each part of a path costs a disk access."""
+
+_TIMEOUT = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class RealPaths:
+    """The real paths of calls to servers that a command starts on this machine."""
+
+    settings: Settings
+
+    async def of(self, call: Call) -> list[tuple[str, str]]:
+        upstream = self.settings.upstreams.get(call.tool.upstream)
+        if upstream is None or upstream.command is None:
+            return []
+        try:
+            async with asyncio.timeout(_TIMEOUT):
+                return await asyncio.to_thread(real_paths, call.stated, Path(upstream.cwd or "."))
+        except TimeoutError:
+            return [("paths", "not looked up: the disk did not answer in time")]
 
 
 def real_paths(arguments: Mapping[str, Any], base: Path) -> list[tuple[str, str]]:

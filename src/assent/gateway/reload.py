@@ -14,15 +14,19 @@ from pathlib import Path
 from assent.config.model import Settings
 from assent.config.policies import policy_files
 from assent.contract.files import contract_paths
+from assent.core.question import visible
 from assent.errors import AssentError, Fault, SettingsError
 from assent.gateway.app import GatewayApp
-from assent.gateway.catalogue import contracts_of
+from assent.gateway.served_tools import Contracts, contracts_of
 
 logger = logging.getLogger(__name__)
 
 LOOK_EVERY = 1.0
 SETTLE = 0.5
 """Seconds for which files must stay unchanged before they are read, so that half-written files are not used."""
+VANISH_SETTLE = 5.0
+"""The same where a contract is gone: tools would lose their rules because a program writes slowly."""
+MOST_NAMED = 20
 _MOST_PAUSES = 60
 # A running gateway depends on these settings; changing them needs a restart.
 _FIXED = ("store", "public_url", "secrets")
@@ -58,38 +62,62 @@ class ConfigReloader:
             before, seen = seen, await self._signature()
             if seen == before:
                 self._seen = seen
-                await self.reload()
+                await self.reload(settle=VANISH_SETTLE)
                 return
         logger.warning("the new configuration is not used yet: its files keep changing")
 
     async def _signature(self) -> Signature:
         return await asyncio.to_thread(lambda: signature(watched_files(self._file, self._gateway_app.settings)))
 
-    async def reload(self) -> bool:
-        """Applies the files' current settings; if they are not valid, logs why and keeps the old ones."""
-        used = await self._reload()
-        self._gateway_app.tally.count_reload(used)
+    async def reload(self, settle: float = 0.0) -> bool:
+        """Applies the files' current settings; if they are not valid, logs why and keeps the old ones.
+
+        Contracts that are gone may be in the half of a file that is not written yet: then it waits for `settle`
+        seconds, and uses the files if they have not changed.
+        """
+        used = await self._reload(settle)
+        self._gateway_app.runtime.tally.count_reload(used)
         return used
 
-    async def _reload(self) -> bool:
+    async def _reload(self, settle: float) -> bool:
         try:
             async with self._turn:
                 before = await self._signature()
                 settings = await asyncio.to_thread(self._load)
                 check_fixed(self._gateway_app.settings, settings)
                 contracts = await asyncio.to_thread(contracts_of, settings)
+                gone = _gone(self._gateway_app.current.served.contracts, contracts)
+                if gone and settle:
+                    logger.warning("contracts are gone from the files: %s; waiting for %g seconds", gone, settle)
+                    await self._pause(settle)
                 if await self._signature() != before:
                     logger.warning("the new configuration is not used yet: a file changed while it was read")
                     return False
-                await self._gateway_app.apply_settings(settings, contracts)
+                await self._gateway_app.use(settings, contracts)
         except AssentError as error:
-            logger.error("the new configuration is not used: %s", error)
-            return False
-        except Exception:
-            logger.exception("the new configuration is not used")
-            return False
-        logger.info("the new configuration is used: %d tools", len(self._gateway_app.catalogue().tools))
+            return self._refuse(str(error))
+        except Exception as error:
+            logger.exception("the new configuration cannot be built")
+            return self._refuse(type(error).__name__)
+        self._gateway_app.refused_settings = ""
+        if gone:
+            logger.warning("contracts are no longer used, because they are gone from the files: %s", gone)
+        logger.info("the new configuration is used: %d tools", len(self._gateway_app.current.catalogue.tools))
         return True
+
+    def _refuse(self, why: str) -> bool:
+        """Says that the old rules still run; the files are watched on."""
+        logger.error("the new configuration is not used, and the old rules still run: %s", why)
+        self._gateway_app.refused_settings = why
+        return False
+
+
+def _gone(before: Contracts, now: Contracts) -> str:
+    """The names of contracts that no file has any more, in words; empty if there are none."""
+    left = {(one.upstream, one.name) for one in now}
+    gone = [one.name for one in before if (one.upstream, one.name) not in left]
+    more = f" and {len(gone) - MOST_NAMED} more" if len(gone) > MOST_NAMED else ""
+    return ", ".join(map(visible, gone[:MOST_NAMED])) + more
 
 
 def check_fixed(old: Settings, new: Settings) -> None:

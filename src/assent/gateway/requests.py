@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from assent.mcp.jsonrpc import RpcError
-from assent.mcp.mirrored_headers import encode_header_value, header_names, mirror_arguments
+from assent.mcp.mirrored_headers import encode_header_value
 from assent.mcp.protocol import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
@@ -309,29 +309,6 @@ def _is_plain_meta(meta: Any, era: Era) -> bool:
 def _client_of(meta: dict[str, Any]) -> bytes:
     """The client's description of itself. It rarely changes, so its shape is checked once."""
     return orjson.dumps((meta.get(CLIENT_CAPABILITIES_META_KEY), meta.get(CLIENT_INFO_META_KEY)))
-
-
-def check_param_headers(input_schema: Any, arguments: dict[str, Any], mirrors: Headers) -> None:
-    """Checks that `Mcp-Param-*` headers agree with the arguments they repeat.
-
-    Call it only for a tool that the caller may see, because the check reveals that the tool exists.
-    """
-    present: dict[str, str] = {}
-    for name, value in mirrors:
-        key = name.decode("latin-1")
-        if key in present:
-            raise RpcError(HEADER_MISMATCH, f"{key} header appears more than once")
-        present[key] = value.decode("latin-1")
-    names = header_names(input_schema) if present or arguments else {}
-    sent = {name: present.get(f"Mcp-Param-{name}".lower()) for name in names.values()}
-    mirrored = mirror_arguments(names, arguments)
-    if all(value == mirrored.get(f"Mcp-Param-{name}") for name, value in sent.items()):
-        return
-    from mcp.shared.inbound import validate_mcp_param_headers
-
-    rejection = validate_mcp_param_headers(input_schema, arguments, present)
-    if rejection is not None:
-        raise RpcError(rejection.code, rejection.message, rejection.data)
 
 
 def http_status(era: Era, code: int) -> int:

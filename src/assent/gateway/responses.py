@@ -79,8 +79,9 @@ class ResponseWriter:
         if session is None or session.version != _RESUMABLE_SINCE or self._log is not None:
             return
         self._watch.release()
-        self._log = session.logs.open()
-        await self._event(b"data: \r\n%b\r\n" % (b"" if retry is None else b"retry: %d\r\n" % retry))
+        self._log = log = session.logs.open()
+        log.retry = log.retry if retry is None else retry
+        await self._event(b"data: \r\nretry: %d\r\n\r\n" % log.retry)
 
     async def pause(self) -> None:
         """Ends the response but not the request: the client resumes the stream later."""

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from assent.config.model import Settings, UpstreamSettings
 from assent.config.pins import load_pins, write_pins
 from assent.core.pins import PinChange, Pins, accepted_pins, compare, pin_digest
-from assent.core.render import visible
-from assent.gateway.auth.stored_api_keys import StoredApiKeys
-from assent.gateway.catalogue import ToolCatalogueLoader
-from assent.gateway.metrics import CallCounters
+from assent.core.question import visible
+from assent.features import load_feature
+from assent.gateway.auth.authenticator import AuthParts
+from assent.gateway.catalogue import CatalogueLoader
+from assent.gateway.generation import Generation, Runtime
 from assent.gateway.recent_calls import RecentCalls
-from assent.gateway.upstream_factory import UpstreamFactory
-from assent.lint.attacks import attacks_in
-from assent.pipeline.stop_switches import StopSwitches
 from assent.upstreams.http.circuit_breaker import Health
 from assent.upstreams.oauth.owner import CredentialOwner
-from assent.upstreams.oauth.vault import CredentialVault
 
 _HEALTHY = Health("closed", 0, None)
 
@@ -45,6 +42,10 @@ class UpstreamStatus:
     has_test: bool
     hidden_text: tuple[str, ...] = ()
     """The hidden characters that agents are not shown, each with its place."""
+    sandbox: str = "off"
+    """How it is confined, in words."""
+    stopped: tuple[str, ...] = ()
+    """What its sandbox stopped, or would stop, each with the tool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,75 +66,110 @@ class DefinitionChange:
     """Such a tool cannot be accepted: nobody knows which of the two will be called."""
 
 
-@dataclass(frozen=True, slots=True)
+class RunningGateway(Protocol):
+    """The gateway whose state is shown."""
+
+    @property
+    def current(self) -> Generation: ...
+
+    @property
+    def runtime(self) -> Runtime: ...
+
+    @property
+    def tools(self) -> CatalogueLoader: ...
+
+    @property
+    def auth(self) -> AuthParts: ...
+
+    @property
+    def refused_settings(self) -> str: ...
+
+    async def reload(self, name: str) -> float: ...
+
+
 class GatewayState:
     """The parts of a running gateway that operators see and change."""
 
-    current_settings: Callable[[], Settings]
-    tool_loader: ToolCatalogueLoader
-    upstream_factory: UpstreamFactory
-    tally: CallCounters
-    stop_switches: StopSwitches
-    recent_calls: RecentCalls
-    stored_keys: StoredApiKeys
-    vault: CredentialVault
-    public_scopes: Callable[[], list[str]]
-    """The scopes of the tools that every caller may see."""
+    def __init__(self, gateway: RunningGateway) -> None:
+        self._gateway = gateway
+        runtime = gateway.runtime
+        self.tally, self.stop_switches, self.vault = runtime.tally, runtime.stop_switches, runtime.vault
+        self.hidden_text, self.stored_keys = runtime.hidden_text, gateway.auth.keys
+        self.recent_calls = RecentCalls(runtime.store)
 
-    def forget_credential(self, upstream: str, owner: CredentialOwner) -> None:
-        """Use a credential that was changed or removed at the next call."""
-        self.upstream_factory.forget_credential(upstream, owner)
+    @property
+    def current(self) -> Generation:
+        """The configuration that is served now. A request reads it once."""
+        return self._gateway.current
 
     @property
     def settings(self) -> Settings:
-        return self.current_settings()
+        return self.current.settings
+
+    @property
+    def refused_settings(self) -> str:
+        """Why the newest configuration files are not used; empty while they are."""
+        return self._gateway.refused_settings
+
+    def public_scopes(self) -> list[str]:
+        """The scopes of the tools that every caller may see."""
+        return self.current.public_scopes()
+
+    def forget_credential(self, upstream: str, owner: CredentialOwner) -> None:
+        """Use a credential that was changed or removed at the next call."""
+        self._gateway.runtime.upstream_factory.forget_credential(upstream, owner)
+
+    async def reload(self, upstream: str) -> None:
+        """Load the tools of an upstream now."""
+        await self._gateway.reload(upstream)
 
     def upstream_status(self) -> list[UpstreamStatus]:
         """Every configured upstream, by name."""
         return [self._status(name, one) for name, one in sorted(self.settings.upstreams.items())]
 
     def _status(self, name: str, upstream: UpstreamSettings) -> UpstreamStatus:
-        pools = self.upstream_factory.pools_of(name)
+        pools = self._gateway.runtime.upstream_factory.pools_of(name)
         health = max((pool.health for pool in pools), key=lambda one: one.failures, default=_HEALTHY)
         kind = "command" if upstream.command else "openapi" if upstream.openapi else "url"
         return UpstreamStatus(
             name,
             kind,
             _address(upstream),
-            self.tool_loader.troubles.get(name, ""),
-            self.tool_loader.refreshed_at.get(name),
+            self._gateway.tools.troubles.get(name, ""),
+            self._gateway.tools.refreshed_at.get(name),
             health.state,
             health.failures,
             health.last_error or "",
             upstream.test is not None,
             self._hidden_text(name),
+            *self._gateway.runtime.upstream_factory.sandbox_status(name),
         )
 
     def _hidden_text(self, upstream: str) -> tuple[str, ...]:
-        found = self.tool_loader.hidden_text
+        found = self.hidden_text
         tools = (f"{visible(tool)} {one}" for tool in found.tools_of(upstream) for one in found.of_tool(upstream, tool))
         return (*found.notes_of(upstream), *tools)
 
     def upstream_of_withheld(self) -> Mapping[str, str]:
         """The upstream of every tool that is withheld, by the name on our wire."""
-        return self.tool_loader.upstream_of_withheld()
+        return self.current.served.upstream_of_withheld()
 
     def has_lock_file(self) -> bool:
         """Whether definitions are pinned: a lock file is configured and was read."""
-        return self.tool_loader.pins is not None
+        return self.current.served.pins is not None
 
     def changed_tools(self) -> set[str]:
         """The names on our wire of tools whose definition nobody has accepted as it is."""
-        return set(self.tool_loader.unaccepted())
+        return set(self.current.served.unaccepted())
 
     def definition_changes(self) -> list[DefinitionChange]:
         """Every tool whose definition differs from the accepted one, or is accepted by nobody; none without pins."""
-        pins = self.tool_loader.pins
+        pins = self.current.served.pins
         if pins is None:
             return []
         return [
             self._change(upstream, one, definitions, pins.get(upstream, {}))
-            for upstream, (definitions, unaccepted) in sorted(self.tool_loader.pinned().items())
+            for upstream, (definitions, unaccepted) in sorted(self.current.served.pinned(self.current.links).items())
             for one in _differing(pins.get(upstream, {}), definitions, unaccepted)
         ]
 
@@ -144,12 +180,12 @@ class GatewayState:
         after = found[0] if found else None
         return DefinitionChange(
             upstream,
-            self.tool_loader.upstream_policy(upstream).canonical(one.tool),
+            self.current.served.policy_of(upstream).canonical(one.tool),
             one,
             pins[one.tool].definition if one.tool in pins else None,
             after,
             pin_digest(after) if after is not None else "",
-            tuple(attacks_in(after)) if after is not None else (),
+            tuple(load_feature("lint").attacks_in(after)) if after is not None else (),
             len(found) > 1,
         )
 
@@ -167,14 +203,16 @@ class GatewayState:
             pins[upstream] = accepted_pins(upstream, pins.get(upstream, {}), found, wanted)
         write_pins(place, pins)
         for upstream in {one.upstream for one in chosen}:
-            await self.tool_loader.refresh(upstream)
+            await self.reload(upstream)
 
 
 def _differing(pins: Pins, definitions: Sequence[Mapping[str, Any]], unaccepted: Mapping[str, str]) -> list[PinChange]:
     """What differs, without comparing what is known to be accepted."""
     names = {str(one.get("name")) for one in definitions}
     left = {name: pin for name, pin in pins.items() if name in unaccepted or name not in names}
-    return compare(left, [one for one in definitions if str(one.get("name")) in unaccepted], attacks_in)
+    return compare(
+        left, [one for one in definitions if str(one.get("name")) in unaccepted], load_feature("lint").attacks_in
+    )
 
 
 def _address(upstream: UpstreamSettings) -> str:

@@ -11,7 +11,7 @@ import orjson
 
 from assent.core.approval import Approval
 from assent.core.call import Call, Request, UserAnswer
-from assent.core.catalogue import Catalogue, absent_for
+from assent.core.catalogue import Catalogue
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import INPUT_REQUIRED, Answer, Outcome, Pause, Refusal, error_result, fit_to_listing
 from assent.core.principal import Principal
@@ -19,21 +19,19 @@ from assent.core.tool import Tool
 from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.auth.challenges import Challenge, challenge
 from assent.gateway.connect_question import ConnectQuestion, leads_to_a_page
-from assent.gateway.requests import check_param_headers
 from assent.mcp.call_meta import conversation_of, keys_of
 from assent.mcp.channel import CannotAsk
-from assent.mcp.confirmation import ConfirmationCodec, ConnectAnswer, Retry, action_of, form_of, shows_forms
+from assent.mcp.confirmation import ConfirmationCodec, ConnectAnswer, Retry, form_of, shows_forms, user_answer
 from assent.mcp.jsonrpc import RpcError
-from assent.mcp.protocol import INVALID_PARAMS, SERVER_INFO_META_KEY
+from assent.mcp.protocol import HEADER_MISMATCH, INVALID_PARAMS, SERVER_INFO_META_KEY
 from assent.mcp.request_state import RequestStateCodec
 from assent.mcp.requests import Era, McpRequest
 from assent.mcp.tracing import Tracing, describe
-from assent.pipeline.ask import confirm_on_stream
-from assent.pipeline.authorize import may_see
+from assent.pipeline.confirm_on_stream import confirm_on_stream, confirm_with_result
 from assent.pipeline.discover import visible_tools
 from assent.pipeline.govern import govern
 from assent.ports import NotReached, Ports
-from assent.upstreams.base import asks_of, header_map
+from assent.upstreams.base import asks_of
 from assent.upstreams.conditional_tools import ConditionalTools
 from assent.upstreams.tasks import check_no_task
 
@@ -113,12 +111,6 @@ class ToolService:
         self._ports, self._links, self._codec = ports, links, ConfirmationCodec(state)
         self._server_info, self._metadata_url = server_info, metadata_url
         self._lists = LimitedDict[tuple[Any, ...], bytes](MOST_LISTS)
-        self._listed_catalogue: Catalogue | None = None
-
-    def renew(self, ports: Ports, server_info: dict[str, Any], metadata_url: str | None) -> None:
-        """Uses a new configuration for later calls; running calls keep the old one."""
-        self._ports, self._server_info, self._metadata_url = ports, server_info, metadata_url
-        self._listed_catalogue = None
 
     def absent(self, principal: Principal) -> Mentions:
         """The tools of which this caller may read nothing."""
@@ -127,19 +119,16 @@ class ToolService:
     async def listing(self, mcp_request: McpRequest) -> bytes:
         """The tools that the caller may see. The bytes are cached for all callers with the same rights."""
         principal, catalogue = mcp_request.caller, self._ports.catalogue()
-        if catalogue is not self._listed_catalogue:
-            self._listed_catalogue = catalogue
-            self._lists.clear()
         if mcp_request.session is not None and any(link.streams for link in self._links.values()):
             await mcp_request.reply.open()
         modern = mcp_request.parsed_request.era is Era.MODERN
-        policies = self._ports.policies
+        policies = self._ports.rules.policies
         rights = (principal.has_agent, principal.mode, principal.scopes)
         hidden = await self._hidden_from(mcp_request)
         cache_key = (modern, hidden, *(rights if policies is None else (principal, principal.method)))
         prepared = self._lists.get(cache_key)
         if prepared is None:
-            tools = visible_tools(catalogue, principal, policies, observing=self._ports.mode == "observe")
+            tools = visible_tools(catalogue, principal, self._ports.rules)
             tools = [tool for tool in tools if (tool.upstream, tool.wire_name) not in hidden]
             prepared = self._lists[cache_key] = self._prepare(tools, self.absent(principal), modern)
         return prepared
@@ -179,7 +168,6 @@ class ToolService:
         modern = mcp_request.parsed_request.era is Era.MODERN
         if not modern:
             check_no_task(params)  # The modern era has no such parameter and ignores it.
-        self._check_headers(mcp_request, principal)
         is_retry = modern and ("requestState" in params or "inputResponses" in params)
         retry = self._codec.read(params, principal) if is_retry else _FIRST_TRY
         request = Request(
@@ -193,6 +181,7 @@ class ToolService:
             mcp_request.presence,
             retry.beside,
             conversation_of(params.get("_meta")),
+            mcp_request.mirrors if modern else None,
         )
         upstream = UpstreamForCall(self._links, self._ports.catalogue(), mcp_request, dict(retry.forward))
         ports = self._ports.with_upstream(upstream)
@@ -209,9 +198,9 @@ class ToolService:
         question, modern = self._connect_question, mcp_request.parsed_request.era is Era.MODERN
         if question is not None and answer is not None and answer.accepted:
             await question.wait(answer.upstream, answer.scope, request.principal)
-        outcome = await govern(request, ports)
         if modern:
-            return outcome
+            return await confirm_with_result(request, ports)
+        outcome = await govern(request, ports)
         if question is not None and await question.is_answered(outcome, mcp_request):
             outcome = await govern(request, ports)
         if isinstance(outcome, Pause):
@@ -227,30 +216,21 @@ class ToolService:
         describe(span, tool, code, failed=isinstance(outcome, Refusal))
         calls_log.debug("tools/call", extra={"tool": tool, "outcome": code})
 
-    def _check_headers(self, mcp_request: McpRequest, principal: Principal) -> None:
-        """Checks that `Mcp-Param-*` headers repeat the arguments, but only for a tool the caller can see."""
-        if mcp_request.parsed_request.era is not Era.MODERN:
-            return
-        tool = self._ports.catalogue().find(mcp_request.parsed_request.params["name"])
-        if tool is None or not (mcp_request.mirrors or header_map(tool)):
-            return
-        if absent_for(tool, principal) is None and may_see(principal, tool, self._ports.policies):
-            arguments = mcp_request.parsed_request.params.get("arguments") or {}
-            check_param_headers(tool.definition["inputSchema"], arguments, mcp_request.mirrors)
-
     async def _ask_and_retry(
         self, request: Request, outcome: Outcome, ports: Ports, mcp_request: McpRequest
     ) -> Outcome:
         """Asks on the open stream and runs the pipeline again with the answer."""
 
+        parsed, session = mcp_request.parsed_request, mcp_request.session
+        info = session.client_info if session is not None else None
+
         async def ask(approval: Approval) -> UserAnswer | None:
             try:
-                answer = await mcp_request.reply.ask(
-                    "elicitation/create", form_of(approval, mcp_request.parsed_request.version)
-                )
+                answer = await mcp_request.reply.ask("elicitation/create", form_of(approval, parsed.version))
             except (CannotAsk, RpcError):
                 return None
-            return UserAnswer(approval.id, action_of(answer) or "cancel")
+            said = user_answer(approval.id, answer, parsed.params.get("_meta"), info)
+            return said or UserAnswer(approval.id, "cancel")
 
         return await confirm_on_stream(request, outcome, ports, ask)
 
@@ -270,6 +250,8 @@ class ToolService:
     def _refused(self, refusal: Refusal, name: str, principal: Principal, modern: bool) -> dict[str, Any]:
         if refusal.code == "discover.unknown_tool":
             raise RpcError(INVALID_PARAMS, refusal.detail)
+        if refusal.code == "validate.header_mismatch":
+            raise RpcError(HEADER_MISMATCH, refusal.detail)
         tool = self._ports.catalogue().find(name)
         problem = refusal.problem(failure=tool is not None and tool.failure_names)
         required = challenge(refusal, principal, self._metadata_url)

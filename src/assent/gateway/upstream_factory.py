@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets as random
 import time
-from collections.abc import Collection, Coroutine, Iterable, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from assent.config.model import UpstreamClient, UpstreamSettings
+from assent.config.model import Settings, UpstreamClient, UpstreamSettings
 from assent.errors import Fault, SettingsError
+from assent.ports import Store
 from assent.upstreams.http.address import BadAddress, UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.fetch import fetch_text
@@ -22,13 +24,14 @@ from assent.upstreams.oauth.owner import CredentialOwner
 from assent.upstreams.oauth.vault import CredentialVault
 from assent.upstreams.openapi.link import OpenApiLink
 from assent.upstreams.stdio.link import StdioLink
-from assent.upstreams.stdio.process import LaunchSpec, inherited_environment
+from assent.upstreams.stdio.process import LaunchSpec, StartProcess, inherited_environment
 from assent.upstreams.stdio.server import StdioUpstream
 
 if TYPE_CHECKING:
     from assent.upstreams.oauth.exchange import ExchangeTerms
     from assent.upstreams.oauth.tokens import TokenSource
     from assent.upstreams.openapi.http import SendHttp
+    from assent.upstreams.sandbox.link import Plan, SandboxedLink
     from assent.upstreams.stdio.person_processes import PersonProcesses
 
 Link = HttpLink | OpenApiLink | StdioLink
@@ -40,15 +43,23 @@ _RETIRE = 300.0
 class UpstreamFactory:
     """Creates links and their connection pools, and closes them when the gateway stops or an upstream is removed."""
 
-    def __init__(self, vault: CredentialVault | None = None) -> None:
-        self._vault = vault
+    def __init__(self, vault: CredentialVault, store: Store | None = None) -> None:
+        """`store` keeps what sandboxed servers used."""
+        self._vault, self._store = vault, store
         self._tokens: dict[str, TokenSource] = {}
         self._processes: dict[str, PersonProcesses] = {}
+        self._sandboxed: dict[str, SandboxedLink] = {}
         self.pools: list[Pool] = []
         self.retiring: set[asyncio.Future[None]] = set()
 
     def link(self, name: str, upstream: UpstreamSettings, *, relayed: bool, provider: str = "") -> Link:
-        """The link to an upstream. `provider` is the issuer of callers' tokens."""
+        """The link to an upstream, with its own pools. `provider` is the issuer of callers' tokens."""
+        before = len(self.pools)
+        link = self._make(name, upstream, relayed=relayed, provider=provider)
+        link.pools = tuple(self.pools[before:])
+        return link
+
+    def _make(self, name: str, upstream: UpstreamSettings, *, relayed: bool, provider: str) -> Link:
         if upstream.openapi is not None:
             return self._api_link(name, upstream, upstream.openapi)
         if upstream.command is not None:
@@ -90,11 +101,18 @@ class UpstreamFactory:
         made, self.pools[:] = self.pools[len(before) :], before
         await asyncio.gather(*(pool.close() for pool in made), *map(_close, links))
 
-    def detach(self, before: list[Pool], kept: Collection[str]) -> list[Pool]:
-        """Removes and returns the pools of removed upstreams, so that new calls do not use them."""
-        gone = [pool for pool in before if pool.name.removesuffix(" (test)") not in kept]
-        self.pools[:] = [pool for pool in self.pools if pool not in gone]
-        return gone
+    def detach(self, gone: Iterable[Link]) -> list[Pool]:
+        """Removes and returns the pools of removed links, so that new calls do not use them."""
+        found = [pool for link in gone for pool in link.pools]
+        self.pools[:] = [pool for pool in self.pools if pool not in found]
+        return found
+
+    async def close_all(self, links: Iterable[Link]) -> None:
+        """Closes every link and connection because the gateway stops; processes last."""
+        links = list(links)
+        await asyncio.gather(*(_close(link) for link in links if not isinstance(link, StdioLink)))
+        await self.close()
+        await asyncio.gather(*(_close(link) for link in links if isinstance(link, StdioLink)))
 
     def drain(self, links: Iterable[Link], pools: Iterable[Pool]) -> None:
         """Closes removed upstreams once their running calls have ended."""
@@ -112,31 +130,44 @@ class UpstreamFactory:
     def _stdio_link(self, name: str, upstream: UpstreamSettings, command: tuple[str, ...]) -> StdioLink:
         # The gateway's environment holds the credentials of every upstream, so each process gets only its own.
         environment = inherited_environment() | upstream.env
+        plan = _sandbox_plan(name, upstream, command)
+        if plan is not None and plan.mode == "enforce":
+            from assent.upstreams.sandbox.bubblewrap import box_environment
 
-        def server(key: str = "") -> StdioUpstream:
+            environment = box_environment(os.environ, upstream.env, upstream.sandbox.env)
+
+        def server(key: str = "", start: StartProcess | None = None) -> StdioUpstream:
             env = {**environment, upstream.key_env: key} if upstream.key_env is not None and key else environment
             return StdioUpstream(
-                LaunchSpec(name, command, env, upstream.cwd, key),
+                LaunchSpec(name, command, env, upstream.cwd, key, start),
                 {"name": "assent", "version": version("assent")},
                 mark=f"assent-{random.token_hex(4)}",
                 clock=time.monotonic,
                 patience=float(upstream.timeout),
             )
 
-        if upstream.auth is None or self._vault is None:  # Without a vault, tools are only listed.
-            return StdioLink(server())
+        def link(key: str = "") -> StdioLink:
+            if plan is None:
+                return StdioLink(server(key))
+            from assent.upstreams.sandbox.plan import sandboxed_link
+
+            made = self._sandboxed[name] = sandboxed_link(plan, lambda start: server(key, start), self._store)
+            return made
+
+        if upstream.auth is None:
+            return link()
         from assent.upstreams.stdio.per_user_link import PerUserStdioLink
         from assent.upstreams.stdio.person_processes import PersonProcesses
 
         processes = self._processes[name] = PersonProcesses(
             name,
             self._vault,
-            lambda key: StdioLink(server(key)),
+            link,
             most=upstream.processes,
             idle=float(upstream.idle),
             patience=float(upstream.timeout),
         )
-        return PerUserStdioLink(server(), processes)
+        return PerUserStdioLink(link().upstream, processes)
 
     def _api_link(self, name: str, upstream: UpstreamSettings, source: str) -> OpenApiLink:
         assert upstream.base_url is not None
@@ -150,7 +181,7 @@ class UpstreamFactory:
         target, circuit_breaker = _target(name, base, headers), CircuitBreaker(name, time.monotonic)
         pool = Pool(name, target, Limits(silence=float(timeout)), circuit_breaker)
         self.pools.append(pool)
-        from assent.upstreams.openapi.pooled_http import send_over
+        from assent.upstreams.openapi.http import send_over
 
         return base, send_over(pool)
 
@@ -172,11 +203,8 @@ class UpstreamFactory:
     def _credentials(self, name: str, upstream: UpstreamSettings, url: str, provider: str) -> Credentials | None:
         if upstream.auth is None:
             return None
-        from assent.upstreams.oauth.sources import KeyCredentials, OAuthCredentials
-        from assent.upstreams.oauth.tokens import TokenSource
+        from assent.upstreams.oauth.tokens import KeyCredentials, OAuthCredentials, TokenSource
 
-        if self._vault is None:
-            raise SettingsError(Fault("it needs a sign-in, which this command cannot use", "", f"upstreams.{name}"))
         if upstream.auth == "key":
             return KeyCredentials(name, self._vault, upstream.key_header, upstream.key_prefix)
         tokens = self._tokens[name] = TokenSource(name, self._vault, time.time)
@@ -189,12 +217,47 @@ class UpstreamFactory:
             ExchangedTokens(name, _exchange_terms(upstream.oauth, url, provider), time.time), connected
         )
 
+    def sandbox_status(self, name: str) -> tuple[str, tuple[str, ...]]:
+        """How an upstream is confined, and what was stopped."""
+        link = self._sandboxed.get(name)
+        return ("off", ()) if link is None else (link.summary, link.stopped)
+
     def forget_credential(self, upstream: str, owner: CredentialOwner) -> None:
         """Read a credential anew at the next call, because it was changed or removed; end a process that has it."""
         if (tokens := self._tokens.get(upstream)) is not None:
             tokens.forget(owner)
         if (processes := self._processes.get(upstream)) is not None:
             processes.end(owner)
+
+
+def provider_of(settings: Settings) -> str:
+    """The issuer of the callers' tokens, if there is one."""
+    return settings.auth.jwt.issuer if settings.auth.jwt is not None else ""
+
+
+def _sandbox_plan(name: str, upstream: UpstreamSettings, command: tuple[str, ...]) -> Plan | None:
+    """How the server is confined; None if it is not. Raises SettingsError if it cannot be."""
+    chosen = upstream.sandbox
+    if chosen.mode == "off":
+        return None
+    from assent.upstreams.sandbox.errors import CannotConfine
+    from assent.upstreams.sandbox.plan import make_plan
+
+    env = inherited_environment() | upstream.env
+    try:
+        return make_plan(
+            name,
+            chosen.mode,
+            command,
+            env,
+            upstream.cwd,
+            read=chosen.read,
+            write=chosen.write,
+            hosts=chosen.hosts,
+            instances=chosen.instances,
+        )
+    except CannotConfine as missing:
+        raise SettingsError(Fault(str(missing), missing.remedy, f"upstreams.{name}.sandbox")) from None
 
 
 def _exchange_terms(own: UpstreamClient, url: str, provider: str) -> ExchangeTerms:

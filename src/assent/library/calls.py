@@ -17,9 +17,9 @@ from assent.core.catalogue import Catalogue
 from assent.core.outcome import Answer, Outcome, Refusal, error_result, fit_to_listing
 from assent.core.principal import Principal
 from assent.mcp.call_meta import conversation_of, header_of, keys_of
-from assent.mcp.confirmation import ConfirmationCodec, Retry, form_of, shows_forms
+from assent.mcp.confirmation import ConfirmationCodec, Retry, form_of, shows_forms, user_answer
 from assent.mcp.jsonrpc import RpcError
-from assent.pipeline.ask import confirm_on_stream
+from assent.pipeline.confirm_on_stream import confirm_on_stream, confirm_with_result
 from assent.pipeline.govern import govern
 from assent.ports import Ports
 
@@ -49,12 +49,17 @@ def request_of(
     )
 
 
-def read_retry(params: types.CallToolRequestParams, principal: Principal, codec: ConfirmationCodec) -> Retry:
+def read_retry(
+    params: types.CallToolRequestParams,
+    principal: Principal,
+    codec: ConfirmationCodec,
+    meta: Mapping[str, Any] | None = None,
+) -> Retry:
     """Take Assent's own state and answers out of the parameters, so that the function sees only its own."""
     sent = {"name": params.name, "arguments": params.arguments, "requestState": params.request_state}
     responses = {name: raw_of(one) for name, one in (params.input_responses or {}).items()}
     try:
-        retry = codec.read({**sent, "inputResponses": responses}, principal)
+        retry = codec.read({**sent, "inputResponses": responses, "_meta": meta}, principal)
     except RpcError as error:
         raise MCPError(error.code, error.message) from None
     kept = retry.forward.get("inputResponses", {})
@@ -71,15 +76,22 @@ def can_ask(ctx: ServerRequestContext[Any, Any]) -> bool:
     return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS or ctx.session.can_send_request
 
 
-async def govern_in_band(request: Request, ports: Ports, ctx: ServerRequestContext[Any, Any] | None) -> Outcome:
+async def govern_in_band(
+    request: Request,
+    ports: Ports,
+    ctx: ServerRequestContext[Any, Any] | None,
+    meta: Mapping[str, Any] | None = None,
+) -> Outcome:
     """Run one call through the pipeline, and ask on the stream if the protocol era does so."""
-    outcome = await govern(request, ports)
     if ctx is None or ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return outcome
-    return await confirm_on_stream(request, outcome, ports, lambda approval: _ask_on_stream(approval, ctx))
+        return await confirm_with_result(request, ports)
+    outcome = await govern(request, ports)
+    return await confirm_on_stream(request, outcome, ports, lambda approval: _ask_on_stream(approval, ctx, meta))
 
 
-async def _ask_on_stream(approval: Approval, ctx: ServerRequestContext[Any, Any]) -> UserAnswer | None:
+async def _ask_on_stream(
+    approval: Approval, ctx: ServerRequestContext[Any, Any], meta: Mapping[str, Any] | None
+) -> UserAnswer | None:
     """Ask on the open stream and return the answer, or None if the client could not be asked."""
     form = types.ElicitRequestFormParams.model_validate(form_of(approval, ctx.protocol_version))
     try:
@@ -91,7 +103,9 @@ async def _ask_on_stream(approval: Approval, ctx: ServerRequestContext[Any, Any]
         )
     except (MCPError, ValueError):
         return None
-    return UserAnswer(approval.id, answer.action)
+    client = ctx.session.client_params
+    info = client.client_info.model_dump() if client is not None else None
+    return user_answer(approval.id, {"action": answer.action}, meta, info)
 
 
 def refused_result(refusal: Refusal, name: str, catalogue: Catalogue) -> types.CallToolResult:

@@ -44,6 +44,7 @@ from assent.library.integration import (
     SdkContext,
     ServerIntegration,
     forward_key,
+    keep_log_readable,
     put_definition,
 )
 from assent.library.other_requests import govern_others
@@ -91,6 +92,7 @@ class FastMCPIntegration(ServerIntegration[FastMCP[Any], FunctionTool]):
         lowlevel = server._mcp_server
         lowlevel.middleware.append(govern_others(self._ports, self._find_principal, server.name))
         lowlevel.get_tool_input_schema = self._adopted.public_schema
+        keep_log_readable(lowlevel, self._ports)
         hint = lowlevel.cache_hints.get("tools/list")
         if hint is not None:  # a list for one caller must not be cached for another
             lowlevel.cache_hints["tools/list"] = replace(hint, scope="private")

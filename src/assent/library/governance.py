@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import isawaitable
 from pathlib import Path
-from typing import Any, Generic, Literal, Protocol, TypeVar, cast
+from typing import Any, Generic, Literal, Protocol, TypeVar
 from urllib.parse import quote
 
 from mcp.server.auth.middleware.auth_context import get_access_token
@@ -20,14 +20,17 @@ from pydantic import BaseModel, ValidationError
 
 from assent.config.keyring import Keyring
 from assent.config.policies import load_engine, policy_faults
+from assent.contract.author_hints import dropped_hints, with_author_hints
+from assent.contract.binding import ContractLookup
+from assent.contract.completeness import incomplete
+from assent.contract.contradictions import unsendable_keys
 from assent.contract.decorator import contract_of
 from assent.contract.files import contract_paths, load_written
 from assent.contract.model import Contract
-from assent.contract.name_patterns import ContractLookup
+from assent.contract.profiles import Completeness
 from assent.contract.profiles import profile as named_profile
-from assent.contract.required_keys import unsendable_keys
-from assent.contract.wire import dropped_hints
 from assent.core.catalogue import Catalogue, catalogue_of
+from assent.core.contract_names import never_rehearsed, unknown_names
 from assent.core.default_step_up import DefaultStepUp
 from assent.core.identity_claims import further_claims, group_names
 from assent.core.outcome import Refusal
@@ -35,15 +38,15 @@ from assent.core.principal import Principal, mode_of
 from assent.core.quotas import RateLimit, SpendBudget, budgets_never_spent
 from assent.core.tool import Tool, compile_tool
 from assent.errors import ContractError, Fault, SettingsError
-from assent.guards import GuardRule, build_guard
-from assent.library.function_outcome import is_watched
-from assent.library.registry import Registered
+from assent.features import load_feature
+from assent.library.registry import AuthorTool
 from assent.library.sdk import AssentExtension, SdkIntegration
 from assent.mcp.confirmation import ConfirmationCodec
 from assent.mcp.request_state import RequestStateCodec
 from assent.pipeline.effects import EffectRunner
 from assent.pipeline.ports_factory import make_ports
-from assent.ports import Flow, Ports, Store, assent_command, no_command
+from assent.ports import Flow, Ports, Rules, Store, assent_command, no_command
+from assent.rules.guards import GuardRule, build_guard
 from assent.stores.ids import new_id
 from assent.stores.memory import MemoryStore
 from assent.stores.open import open_lazily
@@ -79,8 +82,11 @@ class Governance(ABC, Generic[E]):
     `assent.yaml` (`{"rule": ..., ...}`). `policies` are Cedar files, folders or patterns. `flow` is the mode of flow
     control. `principal` is a function that decides who calls. A caller whose mode is `test` (the `mode` claim of a
     token, or a `Principal` of that mode) is refused, unless `test_callers` is `served`: then the functions look at
-    `assent.current_mode()` and keep test data apart. `default_step_up` is what critical calls ask of callers with a
+    `assent.current_mode()` and keep test data apart. With `test_confirmation="none"` no person is asked about their
+    calls. `default_step_up` is what critical calls ask of callers with a
     token. With `publish_contracts=False` the definitions of tools have no `dev.assent/contract` in `_meta`.
+    `completeness` says whether a contract that leaves fields open is refused (`required`, the default under
+    `mcp-first`) or logged (`noted`).
     """
 
     def __init__(
@@ -90,6 +96,7 @@ class Governance(ABC, Generic[E]):
         *,
         profile: str = "spec",
         publish_contracts: bool = True,
+        completeness: Completeness | None = None,
         mode: Literal["enforce", "observe"] = "enforce",
         without_contract: Literal["infer", "error", "withhold"] = "error",
         guards: Iterable[GuardRule | Mapping[str, Any]] = (),
@@ -101,6 +108,7 @@ class Governance(ABC, Generic[E]):
         anonymous: Principal | None = None,
         principal: Identify | None = None,
         test_callers: Literal["refused", "served"] = "refused",
+        test_confirmation: Literal["user", "none"] = "user",
         default_step_up: DefaultStepUp = DefaultStepUp(),  # noqa: B008 - it is frozen
         secrets: str | Path | None = None,
         now: Callable[[], float] = time.time,
@@ -111,7 +119,11 @@ class Governance(ABC, Generic[E]):
             raise ContractError(Fault(f"{without_contract!r} is not known", remedy, "without_contract"))
         self._without, self._told = without_contract, set[str]()
         self.store: Store = open_lazily(store) if isinstance(store, str) else store
-        self._profile, self._secrets = named_profile(profile, publishes_contract=publish_contracts), secrets
+        steps_up = default_step_up.callers != "none"
+        self._profile = named_profile(
+            profile, publishes_contract=publish_contracts, default_step_up=steps_up, completeness=completeness
+        )
+        self._secrets = secrets
         self._contracts = (
             ContractLookup(contracts)
             if isinstance(contracts, Mapping)
@@ -134,14 +146,17 @@ class Governance(ABC, Generic[E]):
             work=self.work,
             derive_key=keyring.derive,
             keyed_hash=keyring.keyed_hash,
-            guards=tuple(one if isinstance(one, GuardRule) else build_guard(one) for one in guards),
-            limits=tuple(_read_quota(RateLimit, one, "limits") for one in limits),
-            budgets=tuple(_read_quota(SpendBudget, one, "budgets") for one in budgets),
-            mode=mode,
-            policies=self._policies,
-            flow=_flow_control(flow),
-            policy_digest=self._policies.digest if self._policies is not None else "",
-            default_step_up=default_step_up,
+            rules=Rules(
+                mode=mode,
+                guards=tuple(one if isinstance(one, GuardRule) else build_guard(one) for one in guards),
+                policies=self._policies,
+                policy_digest=self._policies.digest if self._policies is not None else "",
+                flow=_flow_control(flow),
+                limits=tuple(_read_quota(RateLimit, one, "limits") for one in limits),
+                budgets=tuple(_read_quota(SpendBudget, one, "budgets") for one in budgets),
+                default_step_up=default_step_up,
+                test_confirmation=test_confirmation,
+            ),
             command=no_command if store == "memory://" else assent_command,
         )
         state_key = None if secrets is None else keyring.key("sealing")
@@ -164,30 +179,31 @@ class Governance(ABC, Generic[E]):
     def _catalogue(self) -> Catalogue:
         return self._edge.catalogue()
 
-    def _compile(self, server: str, functions: Sequence[Registered], *, late: bool) -> Catalogue:
+    def _compile(self, server: str, functions: Sequence[AuthorTool], *, late: bool) -> Catalogue:
         tools: list[Tool] = []
         withheld: dict[str, str] = {}
         faults: list[Fault] = []
+        named = set[str]()  # a contract for a pattern may name what only some of its tools have
         for function in functions:
-            name, declared = function.name, contract_of(function.fn, function.name)
+            name, declared = function.name, contract_of(function.registered.fn, function.name)
             if declared is not None and name in self._contracts.exact:
                 faults.append(Fault("both the decorator and a contract file declare it", "Keep one of them", name))
             contract = declared or self._contracts.get(name)
             if contract is not None:
+                named |= {name} if declared is not None or name in self._contracts.exact else set()
                 faults += self._faults(contract, function)
-                definition = _definition(function)
                 tools.append(
                     compile_tool(
-                        contract,
+                        with_author_hints(contract, function.definition["annotations"], self._profile),
                         profile=self._profile,
                         upstream=server,
-                        definition=definition,
+                        definition=function.definition,
                         has_test=self._has_test,
                     )
                 )
             elif self._without == "infer":
                 terms = UpstreamPolicy(server, self._profile, trust="annotations", has_test=self._has_test)
-                taken = compile_tools([{**_definition(function), "annotations": _annotations(function)}], {}, terms)
+                taken = compile_tools([function.definition], {}, terms)
                 tools += taken.tools
                 faults += [Fault(reason, "Write a contract for it", name) for reason in taken.withheld.values()]
             else:
@@ -196,12 +212,17 @@ class Governance(ABC, Generic[E]):
         if self._without == "error" and not late:
             faults += [Fault(NO_CONTRACT, _HOW_TO_DECLARE, name) for name in withheld]
         if not late:
-            faults += budgets_never_spent(self._ports.budgets, (tool.contract for tool in tools))
+            faults += budgets_never_spent(self._ports.rules.budgets, (tool.contract for tool in tools))
         if faults:
             raise ContractError(faults)
         self._log_withheld(withheld)
         self._log_unsendable_keys(tools)
         catalogue = catalogue_of(tools, withheld)
+        unknown = [fault for tool in tools if tool.name in named for fault in unknown_names(tool, catalogue)]
+        if unknown and not late:
+            raise ContractError(unknown)
+        for fault in (fault for tool in tools if not late for fault in never_rehearsed(tool)):
+            logger.warning("%s", fault)
         if not late and (wrong := policy_faults(self._policies, catalogue, {server}, complete=True)):
             raise SettingsError(wrong)
         return catalogue
@@ -220,18 +241,22 @@ class Governance(ABC, Generic[E]):
             logger.warning("%s", warning)
         self._told |= {tool.name for tool in tools}
 
-    def _faults(self, contract: Contract, function: Registered) -> list[Fault]:
+    def _faults(self, contract: Contract, function: AuthorTool) -> list[Fault]:
         """Return faults where the contract promises something that this function cannot do in this process."""
         found, idempotency = [], contract.idempotency
+        if (open_fields := incomplete(contract, function.definition, self._profile)) is not None:
+            if self._profile.completeness == "required":
+                found.append(open_fields)
+            elif function.name not in self._told:
+                logger.warning("%s", open_fields)
         if contract.name != function.name:
             remedy = "Remove `name`, or register it under that name"
             found.append(Fault(f"it is registered as {function.name}", remedy, f"{contract.name}.name"))
-        if not is_watched(function.fn):  # later the annotations are the derived ones
-            remedy = "Remove the hint from the annotations, or correct the contract"
-            dropped = dropped_hints(_annotations(function), contract, self._profile)
-            found += [Fault(message, remedy, function.name) for message in dropped]
+        remedy = "Remove the hint from the annotations, or correct the contract"
+        dropped = dropped_hints(function.definition["annotations"], contract, self._profile)
+        found += [Fault(message, remedy, function.name) for message in dropped]
         if idempotency.recovery == "keyed":
-            at, properties = f"{contract.name}.idempotency", function.parameters.get("properties", {})
+            at, properties = f"{contract.name}.idempotency", function.definition["inputSchema"].get("properties", {})
             if idempotency.forward != "argument" or idempotency.argument not in properties:
                 remedy = "Name a parameter of the function with `argument:` and say forward: argument"
                 found.append(Fault("the function is not given the key it is to honour", remedy, f"{at}.forward"))
@@ -306,22 +331,6 @@ def _read_quota(model: type[Q], given: Q | Mapping[str, Any], where: str) -> Q:
         raise SettingsError(Fault(first["msg"], "Write it as in assent.yaml", place)) from None
 
 
-def _definition(function: Registered) -> dict[str, Any]:
-    """Return a function as a tool definition, without the fields derived from its contract."""
-    definition = {
-        "name": function.name,
-        "description": function.description,
-        "inputSchema": function.parameters,
-        "_meta": function.meta or {},
-    }
-    return definition | ({"outputSchema": function.output_schema} if function.output_schema is not None else {})
-
-
-def _annotations(function: Registered) -> dict[str, Any]:
-    said = function.annotations
-    return said.model_dump(mode="json", by_alias=True, exclude_none=True) if said is not None else {}
-
-
 def _undeclared_reads(contract: Contract, withheld: Mapping[str, str]) -> list[Fault]:
     """Return faults for read tools without a contract, because a tool called for another call must be a read."""
     named = {"estimate": contract.estimate, "idempotency.lookup": contract.idempotency.lookup}
@@ -369,6 +378,5 @@ def _flow_control(mode: str) -> Flow | None:
         raise ContractError(Fault(f"{mode!r} is not known", "Use one of off, observe, ask, refuse", "flow"))
     if mode == "off":
         return None
-    from assent.flow.control import FlowControl
-
-    return FlowControl(cast("Any", mode))
+    made: Flow = load_feature("flow").FlowControl(mode)
+    return made

@@ -2,30 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Generic, TypeVar, cast
 
+import anyio
 import mcp_types as types
+import orjson
+from mcp.server import Server
 from mcp.server.context import ServerRequestContext
 from mcp_types.version import LATEST_MODERN_VERSION
 
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue
+from assent.core.document import SENTENCES, Document
 from assent.core.outcome import INPUT_REQUIRED, Answer, Pause, Refusal
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.core.tool_mentions import Mentions, absent_mentions
+from assent.errors import StoreError
 from assent.library.calls import answered_result, govern_in_band, protocol_error, read_retry, refused_result, request_of
 from assent.library.registry import Compile, FunctionT, ToolRegistry
 from assent.mcp.confirmation import ConfirmationCodec
 from assent.pipeline.authenticate import authenticate
 from assent.pipeline.discover import visible_tools
-from assent.ports import Ports, Upstream
+from assent.ports import Ports, Store, Upstream
 
+logger = logging.getLogger(__name__)
 IDENTIFIER = "dev.assent/contracts"
+_LONGEST_FLUSH = 5.0
+"""Seconds that the end of a server waits for the last entries of its log."""
 SdkContext = ServerRequestContext[Any, Any]
 FindPrincipal = Callable[[SdkContext | None], Awaitable[Principal]]
 ServerT = TypeVar("ServerT")
+
+
+def keep_log_readable(server: Server[Any], ports: Ports) -> None:
+    """Store the sentences of the contracts when the server starts, for commands that show the log, and write the
+    entries that wait for the next batch when it ends: at the end of a stdio session, or of the HTTP server.
+    """
+    inner, store = server.lifespan, ports.store
+
+    @asynccontextmanager
+    async def lifespan(app: Server[Any]) -> AsyncIterator[Any]:
+        async with inner(app) as state:
+            await _save_sentences(str(server.name), ports)
+            try:
+                yield state
+            finally:
+                with anyio.move_on_after(_LONGEST_FLUSH, shield=True):
+                    await _flush(store)
+
+    server.lifespan = lifespan
+
+
+async def _save_sentences(name: str, ports: Ports) -> None:
+    """Store the `activity` of each contract under the server's name, if it changed."""
+    tools = ports.catalogue().tools.values()
+    body = orjson.dumps({tool.name: tool.contract.activity for tool in tools if tool.contract.activity})
+    with suppress(StoreError):  # Only the words of the feed would be missing.
+        known = await ports.store.document(SENTENCES, name, ports.now())
+        if body != (known.body if known is not None else b"{}"):
+            await ports.store.put_document(Document(SENTENCES, name, body), ports.now())
+
+
+async def _flush(store: Store) -> None:
+    try:
+        await store.flush()
+    except StoreError as error:
+        logger.error("the last entries of the log were not written: %s", error)
 
 
 class ServerIntegration(Generic[ServerT, FunctionT]):
@@ -66,8 +112,8 @@ class ServerIntegration(Generic[ServerT, FunctionT]):
             principal = await self._find_principal(ctx)
         except Refusal as refusal:
             raise protocol_error(refusal) from None
-        catalogue, observing = self.catalogue(), self._ports.mode == "observe"
-        names = {tool.name for tool in visible_tools(catalogue, principal, self._ports.policies, observing=observing)}
+        catalogue = self.catalogue()
+        names = {tool.name for tool in visible_tools(catalogue, principal, self._ports.rules)}
         return names, absent_mentions(catalogue, principal)
 
     async def _govern(
@@ -83,9 +129,9 @@ class ServerIntegration(Generic[ServerT, FunctionT]):
             principal = await authenticate(self._find_principal(ctx), name, ports)
         except Refusal as refusal:
             return refused_result(refusal, name, self.catalogue())
-        retry = read_retry(params, principal, self._codec)
+        retry = read_retry(params, principal, self._codec, meta)
         request = request_of(params, principal, retry, ctx, meta)
-        outcome = await govern_in_band(request, ports, ctx)
+        outcome = await govern_in_band(request, ports, ctx, meta)
         if isinstance(outcome, Refusal):
             return refused_result(outcome, name, self.catalogue())
         if isinstance(outcome, Answer) and outcome.result.get("resultType") != INPUT_REQUIRED:

@@ -20,7 +20,7 @@ _FIELDS = {"resources": "resources", "resourceTemplates": "resource_templates", 
 
 def govern_others(ports: Ports, find_principal: FindPrincipal, upstream: str) -> ServerMiddleware[Any]:
     """A middleware of the SDK's low-level server that applies policies beside tools."""
-    others = OtherRequests(lambda: ports)
+    others = OtherRequests(ports)
 
     async def middleware(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.request_id is None or ctx.method.startswith("tools/") or not others.applies():

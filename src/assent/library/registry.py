@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from mcp_types import ToolAnnotations
@@ -19,6 +20,8 @@ class Registered(Protocol):
     @property
     def fn(self) -> Callable[..., Any]: ...
     @property
+    def title(self) -> str | None: ...
+    @property
     def description(self) -> str | None: ...
     @property
     def parameters(self) -> dict[str, Any]: ...
@@ -33,10 +36,35 @@ class Registered(Protocol):
 FunctionT = TypeVar("FunctionT", bound=Registered)
 
 
+@dataclass(frozen=True, slots=True)
+class AuthorTool:
+    """A function and its tool definition as the author registered it, before the contract's fields replaced it."""
+
+    registered: Registered
+    definition: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        return cast("str", self.definition["name"])
+
+    @classmethod
+    def of(cls, function: Registered) -> AuthorTool:
+        hints, output = function.annotations, function.output_schema
+        definition = {
+            "name": function.name,
+            "title": function.title,
+            "description": function.description,
+            "inputSchema": function.parameters,
+            "annotations": hints.model_dump(mode="json", by_alias=True, exclude_none=True) if hints else {},
+            "_meta": function.meta or {},
+        }
+        return cls(function, definition | ({"outputSchema": output} if output is not None else {}))
+
+
 class Compile(Protocol):
     """Compiles the contracts of a server's functions; `late` means that the server has started."""
 
-    def __call__(self, server: str, functions: Sequence[Any], *, late: bool) -> Catalogue: ...
+    def __call__(self, server: str, functions: Sequence[AuthorTool], *, late: bool) -> Catalogue: ...
 
 
 class ToolRegistry(Generic[FunctionT]):
@@ -46,7 +74,7 @@ class ToolRegistry(Generic[FunctionT]):
         self._compile, self._stamp = compile_tools, stamp
         self._server = ""
         self._registered: Callable[[], Sequence[FunctionT]] | None = None
-        self._known: dict[str, FunctionT] = {}
+        self._known: dict[str, tuple[FunctionT, AuthorTool]] = {}
         self.catalogue = Catalogue()
 
     def bind(self, server: str, registered: Callable[[], Sequence[FunctionT]]) -> None:
@@ -62,30 +90,33 @@ class ToolRegistry(Generic[FunctionT]):
         """Compile the contracts of all functions, then stamp new ones. If one is wrong, nothing changes."""
         assert self._registered is not None
         functions = self._registered()
-        catalogue = self._compile(self._server, functions, late=late)
-        for function in functions:
-            if self._known.get(function.name) is not function:
+        written = [self._known[one.name][1] if self._is_known(one) else AuthorTool.of(one) for one in functions]
+        catalogue = self._compile(self._server, written, late=late)
+        for function, own in zip(functions, written, strict=True):
+            if not self._is_known(function):
                 found = catalogue.find(function.name)
                 if found is not None:
                     self._stamp(function, found)
-                self._known[function.name] = function
+                self._known[function.name] = function, own
         self.catalogue = catalogue
 
     def adopt_new(self) -> None:
         """Register functions added since, including a replaced one with the same name."""
-        if self._registered is not None and any(
-            self._known.get(function.name) is not function for function in self._registered()
-        ):
+        if self._registered is not None and not all(self._is_known(function) for function in self._registered()):
             self.adopt(late=True)
+
+    def _is_known(self, function: FunctionT) -> bool:
+        return self.is_known(function.name, function)
 
     def is_known(self, name: str, function: object) -> bool:
         """Whether this is the registration that was stamped under its name."""
-        return self._known.get(name) is function
+        known = self._known.get(name)
+        return known is not None and known[0] is function
 
     def is_function(self, name: str, function: object) -> bool:
         """Whether this is the stamped function of the name."""
         known = self._known.get(name)
-        return known is not None and known.fn is function
+        return known is not None and known[0].fn is function
 
     def public_schema(self, name: str) -> Mapping[str, Any] | None:
         """Return the schema for header checks before authentication: only for tools that everyone may see."""

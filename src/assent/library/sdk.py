@@ -24,7 +24,14 @@ from assent.core.tool import Tool
 from assent.core.tool_mentions import Mentions
 from assent.library.calls import raw_of, text_of
 from assent.library.function_outcome import watched, watching
-from assent.library.integration import IDENTIFIER, FindPrincipal, ServerIntegration, forward_key, put_definition
+from assent.library.integration import (
+    IDENTIFIER,
+    FindPrincipal,
+    ServerIntegration,
+    forward_key,
+    keep_log_readable,
+    put_definition,
+)
 from assent.library.other_requests import govern_others
 from assent.library.registry import Compile
 from assent.mcp.confirmation import ConfirmationCodec
@@ -59,6 +66,7 @@ class SdkIntegration(ServerIntegration[MCPServer[Any], SdkTool]):
             server.middleware.append(self._filter)
             server.middleware.append(govern_others(self._ports, self._find_principal, server.name))
             server._lowlevel_server.get_tool_input_schema = self._adopted.public_schema
+            keep_log_readable(server._lowlevel_server, self._ports)
 
     async def _filter(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method != "tools/list" or ctx.request_id is None:

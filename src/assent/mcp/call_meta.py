@@ -11,6 +11,9 @@ META_KEY = "dev.assent/idempotencyKey"
 HEADER = "idempotency-key"
 CONVERSATION = "dev.assent/conversation"
 USER_TEXT = "dev.assent/userText"
+QUESTION_OPEN = "dev.assent/questionOpen"
+"""For how many seconds the client's own question about this call was open before it was answered."""
+MOST_QUESTION_OPEN = 86_400.0
 MOST_NAME = 200
 MOST_USER_TEXT = 16_384
 
@@ -65,3 +68,17 @@ def conversation_of(meta: Mapping[str, Any] | None) -> ConversationRef | None:
     return ConversationRef(
         name[:MOST_NAME] if isinstance(name, str) else "", text[-MOST_USER_TEXT:] if isinstance(text, str) else ""
     )
+
+
+def claimed_seconds(meta: Mapping[str, Any] | None) -> float | None:
+    """How long the client says that its own question was open. It is a claim."""
+    given = (meta or {}).get(QUESTION_OPEN)
+    if not isinstance(given, int | float) or isinstance(given, bool) or not 0 <= given <= MOST_QUESTION_OPEN:
+        return None
+    return float(given)
+
+
+def client_name(info: Any) -> str:
+    """The name that a client gives itself, from its `clientInfo`."""
+    name = info.get("name") if isinstance(info, Mapping) else None
+    return name[:MOST_NAME] if isinstance(name, str) else ""

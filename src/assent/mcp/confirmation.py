@@ -16,8 +16,9 @@ from assent.core.approval import Approval
 from assent.core.call import Action, Resume, UserAnswer
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal
 from assent.core.principal import Principal
+from assent.mcp.call_meta import claimed_seconds, client_name
 from assent.mcp.jsonrpc import RpcError
-from assent.mcp.protocol import INVALID_PARAMS, LATEST_MODERN_VERSION
+from assent.mcp.protocol import CLIENT_INFO_META_KEY, INVALID_PARAMS, LATEST_MODERN_VERSION
 from assent.mcp.request_state import RequestStateCodec
 
 CONFIRM = "dev.assent/confirm"
@@ -63,7 +64,8 @@ class ConfirmationCodec:
     ) -> dict[str, Any]:
         """The confirmation question as the result of the call."""
         question = {"method": "elicitation/create", "params": form_of(approval, version)}
-        state = self._state.close({"approval": approval.id, "beside": beside}, principal, tool)
+        asked = {"approval": approval.id, "beside": beside, "at": self._state.now()}
+        state = self._state.close(asked, principal, tool)
         return {"resultType": INPUT_REQUIRED, "inputRequests": {CONFIRM: question}, "requestState": state}
 
     def ask_to_connect(
@@ -106,8 +108,7 @@ class ConfirmationCodec:
         if state is None or not _is_complete(state):
             raise RpcError(INVALID_PARAMS, "requestState: it belongs to another call or expired; call again without it")
         if "approval" in state:
-            action = action_of(responses.get(CONFIRM))
-            return _retry_beside(UserAnswer(state["approval"], action) if action else None, state["beside"])
+            return _retry_beside(self._answer(state, responses.get(CONFIRM), params.get("_meta")), state["beside"])
         if "connect" in state:
             accepted = action_of(responses.get(CONNECT)) == "accept"
             answer = ConnectAnswer(state["connect"], state["scope"], accepted)
@@ -121,6 +122,22 @@ class ConfirmationCodec:
             forward["requestState"] = state["state"]
         resume = Resume(state["claim"], state["epoch"]) if state["claim"] is not None else None
         return Retry(None, resume, forward, state["beside"])
+
+    def _answer(self, state: Mapping[str, Any], response: Any, meta: Any) -> UserAnswer | None:
+        """The client's answer, with the time since this very question went out."""
+        asked = state.get("at")
+        seconds = self._state.now() - asked if isinstance(asked, int | float) else None
+        return user_answer(state["approval"], response, meta, (meta or {}).get(CLIENT_INFO_META_KEY), seconds)
+
+
+def user_answer(
+    approval: str, response: Any, meta: Any, client_info: Any, seconds: float | None = None
+) -> UserAnswer | None:
+    """A client's response to a question, with what the client says of itself; None if it is no answer."""
+    action = action_of(response)
+    if action is None:
+        return None
+    return UserAnswer(approval, action, seconds, client_name(client_info), claimed_seconds(meta))
 
 
 def form_of(approval: Approval, version: str) -> dict[str, Any]:

@@ -5,12 +5,16 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncIterator
 
 _PREFIX = "assent."
+RETRY = 100
+"""Milliseconds. Clients that are told nothing wait for seconds, and a look at the kept events costs little."""
 
 
 class EventLog:
     """The numbered events of one stream, limited in size."""
 
     def __init__(self, number: int, size: int) -> None:
+        self.retry = RETRY
+        """Milliseconds after which a client that lost the stream should come back."""
         self._number = number
         self._size = size
         self._held = 0

@@ -5,7 +5,9 @@ from typing import Any
 
 import orjson
 
+from assent.core.hidden_characters import without_hidden
 from assent.core.outcome import Refusal
+from assent.core.shown_definition import Shown
 from assent.mcp.protocol import INTERNAL_ERROR, METHOD_NOT_FOUND, PARSE_ERROR
 
 RequestId = str | int
@@ -24,13 +26,14 @@ class RpcError(Exception):
 
 
 def read_response(message: dict[str, Any]) -> dict[str, Any]:
-    """The result in a response. Raises RpcError as the sender wrote it, or ValueError if it is no response."""
+    """The result in a response. Raises RpcError as the sender wrote it, without hidden characters, or ValueError if
+    it is no response.
+    """
     error, result = message.get("error"), message.get("result")
     if isinstance(error, dict):
         code = error.get("code")
-        raise RpcError(
-            code if isinstance(code, int) else INTERNAL_ERROR, str(error.get("message", "")), error.get("data")
-        )
+        text, data = without_hidden(str(error.get("message", ""))), Shown(None).text(error.get("data"), "")
+        raise RpcError(code if isinstance(code, int) else INTERNAL_ERROR, text, data)
     if not isinstance(result, dict):
         raise ValueError("the response is not JSON-RPC")
     return result

@@ -11,6 +11,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from assent.core.call import Mirrors
+from assent.core.tool import Tool
+
 _PLAIN = re.compile(r"[\x20-\x7e]*")
 _ENCODED = re.compile(r"=\?base64\?.*\?=")
 
@@ -22,19 +25,25 @@ def encode_header_value(value: str) -> str:
     return f"=?base64?{base64.b64encode(value.encode()).decode()}?="
 
 
-def header_names(input_schema: Any) -> dict[tuple[str, ...], str]:
-    """The header of each property that has one, by the path of the property."""
-    found: dict[tuple[str, ...], str] = {}
-    schemas: list[tuple[tuple[str, ...], Any]] = [((), input_schema)]
-    while schemas:  # a stack of its own: an upstream's schema may be deeper than Python's
-        path, schema = schemas.pop()
-        if not isinstance(schema, dict):
-            continue
-        if path and isinstance(header := schema.get("x-mcp-header"), str):
-            found[path] = header
-        if isinstance(properties := schema.get("properties"), dict):
-            schemas += [((*path, name), inner) for name, inner in properties.items()]
-    return found
+def header_mismatch(tool: Tool, arguments: Mapping[str, Any], mirrors: Mirrors) -> str | None:
+    """Where the `Mcp-Param-*` headers disagree with the arguments that they repeat, or None.
+
+    It tells that the tool exists, so it is for callers who may see the tool.
+    """
+    names, present = tool.header_names, dict[str, str]()
+    for name, value in mirrors:
+        key = name.decode("latin-1")
+        if key in present:
+            return f"{key} header appears more than once"
+        present[key] = value.decode("latin-1")
+    sent = {name: present.get(f"Mcp-Param-{name}".lower()) for name in names.values()}
+    mirrored = mirror_arguments(names, arguments)
+    if all(value == mirrored.get(f"Mcp-Param-{name}") for name, value in sent.items()):
+        return None
+    from mcp.shared.inbound import validate_mcp_param_headers
+
+    rejection = validate_mcp_param_headers(tool.definition["inputSchema"], arguments, present)
+    return None if rejection is None else rejection.message
 
 
 def mirror_arguments(names: Mapping[tuple[str, ...], str], arguments: Mapping[str, Any]) -> dict[str, str]:

@@ -27,11 +27,11 @@ class RequestStateCodec:
     own boundary. The pipeline checks approvals and claims against the call itself in either case.
     """
 
-    def __init__(self, key: bytes | None, now: Callable[[], float], mark: str = "") -> None:
-        """`mark` is put in front of every state in clear text, for what routes requests to processes."""
-        if key is not None and len(key) < 32:
+    def __init__(self, key: bytes | Callable[[], bytes] | None, now: Callable[[], float]) -> None:
+        """A key that is a function is asked for when the first state is written or read."""
+        if isinstance(key, bytes) and len(key) < 32:
             raise ValueError("the key for request states must have 32 bytes or more")
-        self._key, self._now, self._mark = key, now, mark
+        self._key, self.now = key, now
 
     @cached_property
     def _cipher(self) -> AESGCM | None:
@@ -39,18 +39,16 @@ class RequestStateCodec:
         from cryptography.hazmat.primitives.hashes import SHA256
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-        return None if self._key is None else AESGCM(HKDF(SHA256(), 32, salt=None, info=_PURPOSE).derive(self._key))
+        key = self._key() if callable(self._key) else self._key
+        return None if key is None else AESGCM(HKDF(SHA256(), 32, salt=None, info=_PURPOSE).derive(key))
 
     def close(self, state: dict[str, Any], principal: Principal, tool: str) -> str:
-        bound = {"s": state, "w": _binding_of(principal), "n": tool, "e": self._now() + LASTS}
+        bound = {"s": state, "w": _binding_of(principal), "n": tool, "e": self.now() + LASTS}
         plain = json.dumps(bound)
         if self._cipher is None:
             return plain
         nonce = secrets.token_bytes(_NONCE)
-        return (
-            self._mark
-            + base64.urlsafe_b64encode(nonce + self._cipher.encrypt(nonce, plain.encode(), _PURPOSE)).decode()
-        )
+        return base64.urlsafe_b64encode(nonce + self._cipher.encrypt(nonce, plain.encode(), _PURPOSE)).decode()
 
     def open(self, token: str, principal: Principal, tool: str) -> dict[str, Any] | None:
         """The state, or None if the token is forged, expired, or for another principal or tool."""
@@ -58,7 +56,7 @@ class RequestStateCodec:
 
         try:
             bound = json.loads(token if self._cipher is None else _decrypt(self._cipher, token))
-            if (bound["w"], bound["n"]) != (_binding_of(principal), tool) or bound["e"] <= self._now():
+            if (bound["w"], bound["n"]) != (_binding_of(principal), tool) or bound["e"] <= self.now():
                 return None
             state = bound["s"]
         except (InvalidTag, ValueError, KeyError, TypeError):
@@ -67,7 +65,7 @@ class RequestStateCodec:
 
 
 def _decrypt(cipher: AESGCM, token: str) -> bytes:
-    sealed = base64.b64decode(token.rpartition("~")[2], altchars=b"-_", validate=True)
+    sealed = base64.b64decode(token, altchars=b"-_", validate=True)
     return cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], _PURPOSE)
 
 

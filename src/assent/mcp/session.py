@@ -27,6 +27,7 @@ class McpSession:
         self.owner = owner
         self.version: str | None = None
         self.capabilities: dict[str, Any] | None = None
+        self.client_info: Any = None
         self.log_level: str | None = None
         self.subscriptions: dict[str, str] = {}
         self.at_end: dict[str, Callable[[], Awaitable[None]]] = {}

@@ -53,6 +53,8 @@ async def _decide(
     _check_authentication(person, approval, verdict, ports, signed)
     facts = {**approval.facts, "approval": approval.id, "verdict": verdict, "channel": decision.channel}
     values: dict[str, Any] = {"person": person.id, "tenant": approval.tenant}
+    if person.key:
+        values["key"] = person.key
     if decision.reason:
         values["reason"] = decision.reason
     if signed is not None:
@@ -124,7 +126,7 @@ def step_ups_of(approval: Approval, person: Principal, ports: Ports) -> list[Ste
     facts, found = approval.facts, []
     if "max_age" in facts or "acr" in facts:
         found.append(StepUp(max_age=facts.get("max_age"), acr=tuple(map(unquote, facts.get("acr", ())))))
-    configured = ports.approver_step_up.get(str(facts.get("risk"))) or _default_step_up(approval, person, ports)
+    configured = ports.rules.approver_step_up.get(str(facts.get("risk"))) or _default_step_up(approval, person, ports)
     return found if configured is None else [*found, configured]
 
 
@@ -134,7 +136,7 @@ def _default_step_up(approval: Approval, person: Principal, ports: Ports) -> Ste
     if tool is not None and tool.contract.step_up is not None:
         return None
     facts = approval.facts
-    return ports.default_step_up.for_approver(person, str(facts.get("risk")), str(facts.get("mode")))
+    return ports.rules.default_step_up.for_approver(person, str(facts.get("risk")), str(facts.get("mode")))
 
 
 def _check_state(approval: Approval, verdict: Verdict, now: float) -> None:

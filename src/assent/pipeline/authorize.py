@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from assent.core.call import Request
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.stop_switch import NO_STOPS, Stop, StopSet
 from assent.core.tool import Tool
 from assent.pipeline.policy_check import check_tool_policies, forbids_tool
-from assent.pipeline.trace import CallTrace
-from assent.ports import Policies
+from assent.pipeline.trace import CallTrace, always
+from assent.ports import Rules
+
+applies = always  # An operator can stop any call at any time.
 
 
 def authorize(
     request: Request,
     principal: Principal,
     tool: Tool,
+    rules: Rules,
     trace: CallTrace,
     stops: StopSet = NO_STOPS,
-    policies: Policies | None = None,
 ) -> tuple[str, ...]:
     """Return the missing permissions: none, unless the call is a dry run of a locked tool. Otherwise refuse."""
     # In observe mode too: an operator who stops calls means it, and a test caller must not reach a live system.
@@ -32,23 +32,23 @@ def authorize(
     refused = bool(missing) and not _rehearses_locked(request, tool)
     if refused:
         trace.refuse_or_note("authorize", missing_permissions_refusal(tool, missing, principal))
-    if policies is not None:
-        check_tool_policies(principal, tool, policies, trace)
-    if not refused:
-        trace.passed("authorize", "%s", _Reason(tool.contract.permissions, missing))
+    if rules.policies is not None:
+        check_tool_policies(principal, tool, rules.policies, trace)
+    if trace.keeps_notes and not refused:
+        trace.passed("authorize", _reason(tool.contract.permissions, missing))
     return missing
 
 
-def may_see(principal: Principal, tool: Tool, policies: Policies | None = None, *, observing: bool = False) -> bool:
+def may_see(principal: Principal, tool: Tool, rules: Rules) -> bool:
     """Whether a tool is listed: the same decision as for a call, except that locked tools are listed to all whom no
     policy forbids them.
     """
     if principal.mode == "test" and not tool.has_test:
         return False
-    if observing:
+    if rules.mode == "observe":
         return True
     permitted = tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
-    return permitted and not forbids_tool(principal, tool, policies)
+    return permitted and not forbids_tool(principal, tool, rules.policies)
 
 
 def stopped_refusal(stop: Stop) -> Refusal:
@@ -75,13 +75,8 @@ def _rehearses_locked(request: Request, tool: Tool) -> bool:
     return request.arguments.get(contract.dry_run.argument) is True
 
 
-class _Reason(NamedTuple):
-    """The reason why a call may continue, formatted only when it is read."""
-
-    permissions: tuple[str, ...]
-    missing: tuple[str, ...]
-
-    def __str__(self) -> str:
-        if self.missing:
-            return f"dry run only; lacks {', '.join(self.missing)}"
-        return f"has {', '.join(self.permissions)}" if self.permissions else "no permission needed"
+def _reason(permissions: tuple[str, ...], missing: tuple[str, ...]) -> str:
+    """Why a call may continue."""
+    if missing:
+        return f"dry run only; lacks {', '.join(missing)}"
+    return f"has {', '.join(permissions)}" if permissions else "no permission needed"

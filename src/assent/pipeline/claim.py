@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from decimal import Decimal
-from math import ceil
 from typing import NamedTuple
 
 from assent.core.approval import Approval
@@ -13,11 +11,14 @@ from assent.core.call import Call
 from assent.core.claims import ClaimRecord, State, claim_name, derives_key
 from assent.core.guard_finding import finding_facts, finding_values
 from assent.core.outcome import Refusal
-from assent.core.quotas import Quotas, SpendBudget, quotas_of
-from assent.core.render import waiting
+from assent.core.principal import Rights
+from assent.core.quotas import NOTHING, Quotas, SpendBudget, quotas_of
+from assent.core.tool import Tool
 from assent.errors import StoreError
+from assent.pipeline import confirm
+from assent.pipeline.afford import quota_refusal
 from assent.pipeline.trace import CallTrace
-from assent.ports import ApprovalGone, OverBudget, Ports, RateLimited
+from assent.ports import ApprovalGone, OverBudget, Ports, RateLimited, Rules
 
 
 class Claim(NamedTuple):
@@ -31,6 +32,19 @@ class Claim(NamedTuple):
     """Whether it ran before and may have had its effect then, even if this run did nothing."""
 
 
+def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
+    """If the tool has effects, or if calls of it are counted or approved. A read that is neither is `unclaimed`."""
+    counted = rules.counts(tool) or any(rule.counts for rule in rules.guards_of(tool)["arguments"])
+    return tool.contract.side_effect != "read" or counted or confirm.applies(tool, caller, rules)
+
+
+def unclaimed(call: Call) -> Claim:
+    """The right to run a read to which this stage does not apply."""
+    if not call.is_read:
+        raise RuntimeError(f"{call.tool.name} has effects and needs a claim")
+    return Claim(call)
+
+
 async def claim(call: Call, approval: Approval | None, price: str | None, ports: Ports, trace: CallTrace) -> Claim:
     """Record the intent, consume the approval and reserve the quotas in one write. A read without an approval only
     takes quotas.
@@ -38,7 +52,7 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
     Raises ClaimExists if another call with the same key was faster.
     """
     if approval is None and call.is_read:
-        await admit(call, price, ports, ports.budgets, trace)
+        await admit(call, price, ports, ports.rules.budgets, trace)
         trace.passed("claim", "a read is recorded with its answer")
         return Claim(call)
     now = ports.now()
@@ -54,7 +68,7 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
         facts, values = {**facts, **finding_facts(trace.guards)}, {**values, **finding_values(trace.guards)}
     entry = Entry("intent", now, facts, values)
     try:
-        quotas = _with_counts(quotas_of(call, ports.limits, ports.budgets, price, now), trace)
+        quotas = _quotas(call, price, ports.rules.budgets, now, ports, trace)
         record = await _insert_claim(draft, entry, approval, quotas, ports, trace)
     except ApprovalGone:
         raise Refusal("claim.approval_used") from None
@@ -83,7 +97,7 @@ async def admit(
 ) -> None:
     """Take the quotas of a call that makes no claim. If none applies, the store is not used."""
     now = ports.now()
-    quotas = _with_counts(quotas_of(call, ports.limits, budgets, price, now), trace)
+    quotas = _quotas(call, price, budgets, now, ports, trace)
     if not quotas:
         return
     try:
@@ -92,19 +106,13 @@ async def admit(
         trace.refuse_or_note("claim", quota_refusal(exceeded))
 
 
-def _with_counts(quotas: Quotas, trace: CallTrace) -> Quotas:
-    """The quotas together with what guards count."""
+def _quotas(
+    call: Call, price: str | None, budgets: tuple[SpendBudget, ...], now: float, ports: Ports, trace: CallTrace
+) -> Quotas:
+    """The quotas of a call together with what guards count."""
+    limits = ports.rules.limits
+    quotas = quotas_of(call, limits, budgets, price, now) if limits or budgets else NOTHING
     return replace(quotas, rates=(*quotas.rates, *trace.rates)) if trace.rates else quotas
-
-
-def quota_refusal(exceeded: RateLimited | OverBudget) -> Refusal:
-    """The refusal of a call beyond its quotas: when to retry, or what is left."""
-    if isinstance(exceeded, RateLimited):
-        detail = f"There were too many calls in too little time. The next one can come in {waiting(exceeded.seconds)}."
-        return Refusal("claim.rate_limited", detail, retry_after_ms=max(1, ceil(exceeded.seconds * 1000)))
-    left = max(exceeded.left, Decimal(0))
-    detail = f"The call would cost more than is left of its budget: {left} of {exceeded.limit}. Nothing has run."
-    return Refusal("claim.budget_exceeded", detail, limit=str(exceeded.limit), left=str(left))
 
 
 def claim_from_record(call: Call, record: ClaimRecord, ports: Ports, *, ran_before: bool = False) -> Claim:
@@ -141,5 +149,5 @@ def _draft(call: Call, ports: Ports, now: float, *, fresh: bool) -> ClaimRecord:
         1,
         now + ports.lease,
         now,
-        now + (contract.idempotency.retention or ports.retention),
+        now + (contract.idempotency.retention or ports.rules.retention),
     )

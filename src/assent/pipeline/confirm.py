@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import orjson
+
 from assent.contract.model import Contract
-from assent.core.approval import MOST_REASON, Approval, ApprovalState, Decision, binding_of
+from assent.core.approval import MOST_REASON, Approval, ApprovalState, binding_of
 from assent.core.approval_details import details_of
-from assent.core.audit import Entry, call_facts, call_values
+from assent.core.audit import Entry, call_facts, unrun_values
 from assent.core.call import Call
+from assent.core.claims import claim_name
 from assent.core.outcome import Pause, Refusal
 from assent.core.policy_verdict import why_approved
-from assent.core.principal import Principal
-from assent.core.render import question, quoted, visible, waiting
+from assent.core.principal import Principal, Rights
+from assent.core.question import question, quoted, visible, waiting
+from assent.core.shown_arguments import TooLarge, shown_arguments
+from assent.core.tool import Tool
+from assent.pipeline.client_answer import can_answer, has_answer, record_answer
 from assent.pipeline.places import place_of
-from assent.pipeline.rehearse import Rehearsed
 from assent.pipeline.trace import CallTrace
-from assent.ports import CoolingDown, Ports, TooManyPending
+from assent.ports import CoolingDown, Ports, Rules, TooManyPending
+
+if TYPE_CHECKING:
+    from assent.pipeline.rehearse import Rehearsed
 
 _WILDCARDS = ("*", "%", "all", "any", "**", ".*")
 _CONFIRMERS = ("none", "host", "user", "approver")
@@ -32,12 +40,22 @@ _NO_PLACE = (
 )
 
 
-async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, trace: CallTrace) -> Approval | None:
-    """Return an approval for exactly this call, or None if no person must be asked. Otherwise ask in band or out of
-    band.
+def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
+    """If the contract can ask a person, or if a policy, flow control or a guard of this tool can."""
+    contract = tool.contract
+    by = contract.asked_by(bool(contract.selects) or contract.bulk is not None)
+    asking = any(rule.action == "approve" for rule in rules.guards_of(tool)["arguments"])
+    return by in ("user", "approver") or asking or rules.policies is not None or rules.flow is not None
+
+
+def confirm(
+    call: Call, rehearsed: Rehearsed, ports: Ports, trace: CallTrace
+) -> Coroutine[Any, Any, Approval | None] | None:
+    """Decide whether a person must be asked; None if not. Otherwise return what to await: an approval for exactly this
+    call, or a question in band or out of band.
     """
     why = ambiguous(call.tool.contract, call.arguments)
-    by = asked_by(call, why)
+    by = asked_by(call, why, ports.rules)
     asking = [one for one in trace.guards if one.action == "approve" and (trace.observing or not one.observed)]
     if asking or trace.approvals:
         asked = [*(one.by for one in asking), *(one.by for one in trace.approvals)]
@@ -47,6 +65,13 @@ async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, trace: CallTra
     if by in ("none", "host"):
         trace.passed("confirm", "no confirmation needed" if by == "none" else "the host asks")
         return None
+    return _find_or_ask(call, rehearsed, why, by, ports, trace)
+
+
+async def _find_or_ask(
+    call: Call, rehearsed: Rehearsed, why: str | None, by: str, ports: Ports, trace: CallTrace
+) -> Approval | None:
+    """Return an approval for exactly this call, or ask for one. In observe mode only note that it would be asked."""
     leads_to = await ports.leads_to(call)
     draft = _draft(call, rehearsed, why, by, ports, leads_to)
     approval = await ports.store.approval_for(draft.binding, ports.now())
@@ -54,11 +79,14 @@ async def confirm(call: Call, rehearsed: Rehearsed, ports: Ports, trace: CallTra
         trace.refuse_or_note("confirm", Pause(approval or draft))
         return None
     if approval is None:
-        details = details_of(call, why=why, preview=rehearsed.preview, price=rehearsed.price, leads_to=leads_to)
-        approval = await _ask(replace(draft, details=details), call, ports)
-    if _has_answer(call, approval):
-        approval = await _record_answer(approval, call, ports)
-    return _judge(approval, call, ports, trace)
+        await _require_room(draft, ports)  # Before the text is made: it can be large.
+        approval = await _ask(_rendered(draft, call, rehearsed, why, leads_to), call, ports)
+    if has_answer(call, approval):
+        approval = await record_answer(approval, call, ports)
+    approval = _judge(approval, call, ports, trace)
+    if ports.rules.flow is not None:
+        ports.rules.flow.vouch(call, ports.now())
+    return approval
 
 
 def ambiguous(contract: Contract, arguments: Mapping[str, Any]) -> str | None:
@@ -110,10 +138,11 @@ def stricter(by: str, others: Iterable[str], principal: Principal) -> str:
     return max((by, *asked), key=_CONFIRMERS.index)
 
 
-def asked_by(call: Call, why: str | None) -> str:
-    """Who must confirm: `none`, `host`, `user` or `approver`. Against a test endpoint a user is enough."""
-    by = call.tool.contract.asked_by(why is not None)
-    return "user" if by == "approver" and call.principal.mode == "test" else by
+def asked_by(call: Call, why: str | None, rules: Rules) -> str:
+    """Who must confirm: `none`, `host`, `user` or `approver`. Against a test endpoint less is enough."""
+    critical = rules.critical_confirmer if call.principal.has_agent else "user"
+    by = call.tool.contract.asked_by(why is not None, critical)
+    return rules.test_confirmation if by in ("user", "approver") and call.principal.mode == "test" else by
 
 
 def _judge(approval: Approval, call: Call, ports: Ports, trace: CallTrace) -> Approval:
@@ -123,26 +152,30 @@ def _judge(approval: Approval, call: Call, ports: Ports, trace: CallTrace) -> Ap
             return approval
         case ApprovalState.DECLINED:
             raise _declined_refusal(approval, ports)
-    if _has_answer(call, approval):
-        raise Refusal("confirm.cancelled")
-    if approval.by == "user" and call.can_ask:
-        raise Pause(approval)
+    if has_answer(call, approval):
+        ports.waiting(approval)
+        raise pending(approval, ports, "confirm.cancelled", "The question was closed without an answer. ")
+    if can_answer(call, approval):
+        raise Pause(approval, len(call.canonical), keyed=claim_name(call) is not None)
     ports.waiting(approval)
-    raise pending(approval, ports)
+    raise pending(approval, ports, first=_not_counted(approval))
 
 
-def _has_answer(call: Call, approval: Approval) -> bool:
-    """Whether the client sends an answer to this question. It counts if a user may decide and the client can ask."""
-    return approval.by == "user" and call.can_ask and call.reply is not None and call.reply.approval == approval.id
+def _not_counted(approval: Approval) -> str:
+    """Why the client's yes does not count, if it gave one."""
+    answer = approval.answered_too_fast
+    if answer is None:
+        return ""
+    return f"The client answered after {answer.seconds or 0:.2f} seconds, before a person could read the question. "
 
 
-def pending(approval: Approval, ports: Ports) -> Refusal:
+def pending(approval: Approval, ports: Ports, code: str = "confirm.approval_pending", first: str = "") -> Refusal:
     """The refusal of a call that waits for a person: who must do what, and until when.
 
     It stays the same until the person has decided.
     """
     until = datetime.fromtimestamp(approval.expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    detail = f"This call waits for a person's approval. Nothing has run. It can be decided until {until}."
+    detail = f"{first}This call waits for a person's approval. Nothing has run. It can be decided until {until}."
     if approval.details and approval.details.get("why"):
         detail += f" It is asked because {visible(approval.details['why'])}."
     page = f"approvals/{approval.id}"
@@ -151,7 +184,7 @@ def pending(approval: Approval, ports: Ports) -> Refusal:
     facts["remedy"] = (
         _NO_PLACE if place is None else f"Tell the user: {_deciders(approval)} must approve it {place}. {_CALL_AGAIN}"
     )
-    return Refusal("confirm.approval_pending", detail, **facts)
+    return Refusal(code, detail, **facts)
 
 
 def _deciders(approval: Approval) -> str:
@@ -180,23 +213,36 @@ def _declined_refusal(approval: Approval, ports: Ports) -> Refusal:
 def _draft(
     call: Call, rehearsed: Rehearsed, why: str | None, by: str, ports: Ports, leads_to: Sequence[tuple[str, str]]
 ) -> Approval:
+    """The question without its text: everything that the text is made from is in its binding."""
     contract, now = call.tool.contract, ports.now()
-    text = question(call, why=why, preview=rehearsed.preview, price=rehearsed.price, leads_to=leads_to)
+    shown = orjson.dumps([why, rehearsed.price.shown, [list(one) for one in leads_to], call.tool.has_test]).decode()
     return Approval(
         id=ports.new_id(),
-        binding=binding_of(call.digest, rehearsed.preview_digest, text, ports.policy_digest, by),
+        binding=binding_of(call.digest, rehearsed.preview_digest, shown, ports.rules.policy_digest, by),
         tenant=call.principal.tenant,
         requester=call.principal.id,
         tool=call.tool.name,
         by=by,
         quorum=contract.confirmation.quorum if by == "approver" else 1,
-        text=text,
+        text="",
         facts={**call_facts(call), **_approver_facts(call)},
         asked_at=now,
         expires_at=now + contract.confirmation.expires,
         lasts=contract.confirmation.lasts or contract.confirmation.expires,
         uses=contract.confirmation.uses,
     )
+
+
+def _rendered(
+    draft: Approval, call: Call, rehearsed: Rehearsed, why: str | None, leads_to: Sequence[tuple[str, str]]
+) -> Approval:
+    """The question with what a person reads."""
+    try:
+        shown = shown_arguments(call, rehearsed.preview)
+    except TooLarge as error:
+        raise Refusal("confirm.too_large", str(error)) from None
+    said: dict[str, Any] = {"why": why, "price": rehearsed.price.shown, "leads_to": leads_to}
+    return replace(draft, text=question(call, shown, **said), details=details_of(call, shown, **said))
 
 
 def _approver_facts(call: Call) -> dict[str, Any]:
@@ -208,15 +254,29 @@ def _approver_facts(call: Call) -> dict[str, Any]:
     return {**acr, "max_age": int(spec.max_age)} if spec.max_age else acr
 
 
+async def _require_room(draft: Approval, ports: Ports) -> None:
+    """Refuse a question of a requester who has enough open ones. The store checks it again with the question."""
+    count, _ = await ports.store.count_pending(ports.now(), tenant=draft.tenant, requester=draft.requester)
+    if count >= ports.rules.most_pending:
+        raise _too_many(ports)
+
+
+def _too_many(ports: Ports) -> Refusal:
+    place = place_of(ports, "approvals", "approvals list")
+    where = {"remedy": f"Tell the user: a person must decide some of them {place}."} if place is not None else {}
+    return Refusal("confirm.too_many_pending", **where)
+
+
 async def _ask(draft: Approval, call: Call, ports: Ports) -> Approval:
+    """Store the question. Raises ClaimExists if a call with the same key has used up its approval meanwhile."""
     facts = {**draft.facts, "approval": draft.id, "by": draft.by, "quorum": draft.quorum}
-    entry = Entry("approval", draft.asked_at, facts, call_values(call))
+    entry = Entry("approval", draft.asked_at, facts, unrun_values(call))
     try:
-        return await ports.store.ask(draft, draft.asked_at, ports.most_pending, entry, _cooldown(draft, ports))
+        return await ports.store.ask(
+            draft, draft.asked_at, ports.rules.most_pending, entry, _cooldown(draft, ports), claim_name(call)
+        )
     except TooManyPending:
-        place = place_of(ports, "approvals", "approvals list")
-        where = {"remedy": f"Tell the user: a person must decide some of them {place}."} if place is not None else {}
-        raise Refusal("confirm.too_many_pending", **where) from None
+        raise _too_many(ports) from None
     except CoolingDown as cooling:
         wait = (
             f"A person declined a call of this tool moments ago. It can be asked again in {waiting(cooling.seconds)}."
@@ -228,17 +288,4 @@ def _cooldown(draft: Approval, ports: Ports) -> float:
     """Approvers have a pause between questions, so that repeated requests cannot wear them down. A user at the
     client has none.
     """
-    return ports.cooldown if draft.by == "approver" else 0.0
-
-
-async def _record_answer(approval: Approval, call: Call, ports: Ports) -> Approval:
-    """Record the user's answer that the client reports. A cancel decides nothing; a decline stays."""
-    assert call.reply is not None
-    if call.reply.action == "cancel" or approval.state_at(ports.now()) is not ApprovalState.PENDING:
-        return approval
-    verdict = "approve" if call.reply.action == "accept" else "decline"
-    decision = Decision(f"client:{call.principal.id}", verdict, ports.now(), "in-band")  # type: ignore[arg-type]
-    facts = {**approval.facts, "approval": approval.id, "verdict": verdict, "channel": "in-band"}
-    entry = Entry("decision", decision.at, facts, {"person": decision.person, "tenant": approval.tenant})
-    decided = await ports.store.decide(approval.id, decision, ports.now(), entry)
-    return decided or await ports.store.approval(approval.id) or approval
+    return ports.rules.cooldown if draft.by == "approver" else 0.0

@@ -8,8 +8,10 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.pipeline.authorize import may_see
-from assent.pipeline.trace import CallTrace
-from assent.ports import Policies, Ports
+from assent.pipeline.trace import CallTrace, always
+from assent.ports import Ports, Rules
+
+applies = always  # It finds the tool.
 
 
 def discover(request: Request, principal: Principal, ports: Ports, trace: CallTrace) -> Tool:
@@ -32,14 +34,12 @@ def why_absent(catalogue: Catalogue, tool: Tool | None, name: str, principal: Pr
     return absent_for(tool, principal)
 
 
-def visible_tools(
-    catalogue: Catalogue, principal: Principal, policies: Policies | None = None, *, observing: bool = False
-) -> list[Tool]:
+def visible_tools(catalogue: Catalogue, principal: Principal, rules: Rules) -> list[Tool]:
     """The tools that `tools/list` shows: the first three stages over the catalogue. In observe mode it shows every
     tool that a call could run.
     """
     return [
         tool
         for tool in catalogue.tools.values()
-        if absent_for(tool, principal) is None and may_see(principal, tool, policies, observing=observing)
+        if absent_for(tool, principal) is None and may_see(principal, tool, rules)
     ]

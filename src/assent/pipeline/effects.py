@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import astuple
 from typing import Any, TypeVar
 
 from assent.core.audit import Entry
@@ -13,10 +14,23 @@ from assent.core.claims import Settlement, State
 from assent.core.outcome import Refusal
 from assent.errors import StoreError
 from assent.ports import Store
-from assent.stores.cleanup import EVERY, sweep
 
 T = TypeVar("T")
 RETENTION = 30 * 86400.0
+EVERY = 3600.0
+MOST_SWEPT = 1000
+ROUNDS = 10_000
+
+
+async def sweep(store: Store, now: float, retention: float) -> None:
+    """Delete records that are no longer needed, in as many small sweeps as needed, so that others can write in between.
+
+    Everything except claims is kept as long as results are by default.
+    """
+    with suppress(StoreError):  # The next sweep deletes what this one could not.
+        for _ in range(ROUNDS):
+            if max(astuple(await store.prune(now, now - retention, MOST_SWEPT))) < MOST_SWEPT:
+                return
 
 
 class _LeaseGuard:
@@ -76,7 +90,7 @@ class EffectRunner:
         self._cancelled_count = 0
         self._turns = asyncio.Lock()
 
-    async def shield(self, effect: Coroutine[Any, Any, T], presence: Presence | None = None) -> T:
+    def shield(self, effect: Coroutine[Any, Any, T], presence: Presence | None = None) -> Awaitable[T]:
         """Run an effect so that it continues when its caller disconnects.
 
         With a presence, only the caller could cancel this task, so the effect runs here. Otherwise it gets a task
@@ -88,13 +102,13 @@ class EffectRunner:
         self._sweep_sometimes()
         if presence is not None:
             presence.release()
-            return await self._run_here(effect)
+            return self._run_here(effect)
         loop = asyncio.get_running_loop()
         end: asyncio.Future[T] = loop.create_future()
         task = loop.create_task(_run_and_report(effect, end))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return await end
+        return end
 
     async def _run_here(self, effect: Coroutine[Any, Any, T]) -> T:
         task = asyncio.current_task()

@@ -1,11 +1,15 @@
-"""Stage `execute`: runs the tool once and stores its result, the second durable write of a call."""
+"""Stage `execute`: runs the tool once and stores its result, the second durable write of a call.
+
+What follows from a result or a failure is decided by plain functions, as a `RunEnd`. It is stored before the caller
+gets it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -15,220 +19,258 @@ from assent.core.audit import Entry, call_facts
 from assent.core.call import Resume
 from assent.core.claims import NEVER, Settlement, State, derives_key
 from assent.core.guard_finding import GuardFinding, finding_facts
-from assent.core.outcome import INPUT_REQUIRED, Answer, Ending, Refusal, declared_failure, error_result, problem_in
+from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure, error_result, problem_in
 from assent.core.secrets import without_secrets
 from assent.core.timestamps import as_time
 from assent.core.tool_events import collecting_events, recorded_events
-from assent.errors import StoreError
+from assent.pipeline.afford import connection_refusal
 from assent.pipeline.claim import Claim
-from assent.pipeline.guard import GuardedResult, guard_result, require_connection
+from assent.pipeline.guard import GuardedResult, guard_result, read_in_time, remember, remember_failure
 from assent.pipeline.places import doubt_refusal
-from assent.pipeline.trace import CallTrace
-from assent.ports import NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
+from assent.pipeline.rehearse import dry_run_refusal, use_rehearsal
+from assent.pipeline.trace import CallTrace, always
+from assent.ports import Confined, NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
 
 SUSPENDED_FOR = 600.0
+
+
+class RunEnd(NamedTuple):
+    """How a run ended: what is stored, and what the caller gets once that is durable."""
+
+    state: State
+    result: dict[str, Any] | None = None
+    """What the caller gets."""
+    error: Exception | None = None
+    """What the caller gets instead: a refusal, or an error of the tool's own server."""
+    stored: dict[str, Any] | None = None
+    """What retries get. Nothing is stored of a read, because it is never replayed."""
+    code: str = ""
+    violation: str | None = None
+    """The failure that the contract does not declare."""
+    findings: Sequence[GuardFinding] = ()
+    told: dict[str, Any] | None = None
+    """The result before it was masked, which says how long it is valid."""
+
+
+applies = always  # It runs the tool.
 
 
 async def execute(claim: Claim, ports: Ports, trace: CallTrace) -> Answer:
     """Run the tool, store its result durably, and only then answer."""
     with ports.work.holding(claim.id, claim.epoch), collecting_events():
+        if claim.call.tool.contract.dry_run.mode == "required" and not (claim.ran_before or trace.observing):
+            await _use_rehearsal(claim, ports)
         try:
             result = await ports.upstream.run(claim.call, claim.upstream_key)
-        except NotReached as unreached:
-            if claim.ran_before:
-                return await _end_unknown(claim, ports)
-            await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="execute.unavailable", forget=True)
-            await require_connection(claim.call, ports, unreached.scope)
-            raise Refusal("execute.unavailable") from None
-        except ToolFailed as failed:
-            return await _end_failed(claim, failed, ports, trace)
-        except NotRun as refused:
-            if claim.ran_before:
-                return await _end_unknown(claim, ports, error=refused.error)
-            await _end(claim, State.FAILED_NO_EFFECT, None, ports, code="validate.arguments_invalid", forget=True)
-            raise refused.error or Refusal("validate.arguments_invalid", str(refused)) from None
-        except OutcomeUnknown as lost:
-            return await _end_unknown(claim, ports, error=lost.error)
-        except Exception:
-            return await _end_unknown(claim, ports)
         except asyncio.CancelledError:
-            await _end_cancelled(claim, ports)
+            with suppress(Refusal):  # The claim is in doubt from now on, not only when its lease ends.
+                await _settle(claim, _unknown(claim, ports), ports)
             raise
+        except Exception as error:
+            end = await _settle(claim, _end_of_failure(claim, error, ports, trace), ports)
+            if isinstance(error, NotReached) and end.state is State.FAILED_NO_EFFECT:
+                end = end._replace(error=await connection_refusal(claim.call, ports, error.scope) or end.error)
+            return _answer(claim, end, ports)
         return await keep(claim, result, ports, trace)
 
 
+async def _use_rehearsal(claim: Claim, ports: Ports) -> None:
+    """Refuse a call whose dry run another call used up after both had passed `rehearse`."""
+    if not await use_rehearsal(claim.call, ports):
+        refusal = dry_run_refusal(claim.call)
+        await _settle(claim, RunEnd(State.FAILED_NO_EFFECT, None, refusal, code=refusal.code), ports)
+        raise refusal
+
+
 async def keep(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> Answer:
-    """Settle a claim with the tool's result and return it; if the result cannot be stored, the claim is in doubt."""
+    """Settle a claim with the tool's result and return it; if it cannot be checked, the claim is in doubt."""
     try:
-        return await _check_and_settle(claim, result, ports, trace)
-    except Ending:
-        raise
+        if (claim.call.tool.check_output is not None or ports.rules.guards) and is_large(result):
+            await ports.work.turn()
+        if ports.rules.guards_of(claim.call.tool)["results"]:
+            end = await read_in_time(claim.call, result, ports, lambda: _end_of_result(claim, result, ports, trace))
+        else:
+            end = _end_of_result(claim, result, ports, trace)
     except Exception:
-        return await _end_unknown(claim, ports)
+        end = _unknown(claim, ports)
+    if claim.id is not None or recorded_events():
+        end = await _settle(claim, end, ports)
+    return _answer(claim, end, ports)
 
 
-async def _check_and_settle(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> Answer:
-    tool = claim.call.tool
-    if result.get("resultType") == INPUT_REQUIRED:
-        return await _suspend(claim, result, ports, trace)
+def _answer(claim: Claim, end: RunEnd, ports: Ports) -> Answer:
+    """What the caller gets of a run whose end is stored."""
+    if end.error is not None:
+        remember_failure(claim.call, end.error, ports)
+        raise end.error from None
+    assert end.result is not None
+    suspended = claim.id if end.state is State.SUSPENDED else None
+    resume = Resume(suspended, claim.epoch) if suspended is not None else None
+    return Answer(remember(claim.call, end.result, ports), resume=resume)
+
+
+def _end_of_result(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> RunEnd:
+    """What follows from a result: the guards mask or withhold it before it is stored or leaves."""
+    guarded, check = _guarded(claim, result, ports, trace), claim.call.tool.check_output
+    if result.get("resultType") == INPUT_REQUIRED:  # The claim waits for the answer, and is in doubt if none comes.
+        trace.passed("execute", "the tool asks its own question")
+        return RunEnd(State.SUSPENDED, guarded.result, guarded.refusal)
     if result.get("isError"):
-        return await _end_error_result(claim, _guarded(claim, result, ports, trace), ports, trace)
-    if (tool.check_output is not None or ports.guards) and is_large(result):
-        await ports.work.turn()
-    wrong = tool.check_output(result.get("structuredContent")) if tool.check_output is not None else []
-    guarded = _guarded(claim, result, ports, trace)
+        return _error_result(claim, guarded, ports, trace)
+    wrong = check(result.get("structuredContent")) if check is not None else []
     if wrong:
         refusal = Refusal("execute.output_invalid", violations=[{"field": f, "reason": r} for f, r in wrong])
-        stored = guarded.result if trace.observing else error_result(refusal.problem())
-        await _end(claim, State.SUCCEEDED, stored, ports, code=refusal.code, findings=guarded.findings)
-        trace.refuse_or_note("execute", refusal)
-        return Answer(guarded.result)
+        return _violation(refusal, State.SUCCEEDED, guarded.result, trace)._replace(findings=guarded.findings)
     if guarded.refusal is not None:
-        await _end_withheld(claim, State.SUCCEEDED, guarded, ports)
-    await _end(claim, State.SUCCEEDED, guarded.result, ports, findings=guarded.findings, told=result)
+        return _withheld(State.SUCCEEDED, guarded)
     trace.passed("execute", "succeeded")
-    return Answer(guarded.result)
+    return RunEnd(State.SUCCEEDED, guarded.result, None, guarded.result, findings=guarded.findings, told=result)
 
 
 def _guarded(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> GuardedResult:
-    """The result as the guards leave it: masked before it is stored or leaves."""
     guarded = guard_result(claim.call, result, ports, observing=trace.observing)
     trace.guards += guarded.findings
     return guarded
 
 
-async def _end_withheld(claim: Claim, state: State, guarded: GuardedResult, ports: Ports) -> None:
-    """Settle a call whose result a guard withholds; a retry gets the same refusal."""
+def _withheld(state: State, guarded: GuardedResult) -> RunEnd:
+    """A guard withholds the result; a retry gets the same refusal."""
     assert guarded.refusal is not None
     stored = error_result(guarded.refusal.problem())
-    await _end(claim, state, stored, ports, code=guarded.refusal.code, findings=guarded.findings)
-    raise guarded.refusal
+    return RunEnd(state, None, guarded.refusal, stored, guarded.refusal.code, findings=guarded.findings)
 
 
-async def _suspend(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> Answer:
-    """The tool asks its own question: the claim waits for the answer, and is in doubt if none comes."""
-    if claim.id is None:
-        guarded = _guarded(claim, result, ports, trace)
-        if guarded.refusal is not None:
-            raise guarded.refusal
-        return Answer(guarded.result)
-    now = ports.now()
-    settlement = Settlement(State.SUSPENDED, now, lease_until=now + SUSPENDED_FOR)
-    entry = Entry(
-        "outcome", now, {**call_facts(claim.call), "claim": ports.keyed_hash(claim.id), "state": State.SUSPENDED.value}
-    )
-    await _settle(claim.id, claim.epoch, settlement, [*_event_entries(claim, ports, now), entry], ports)
-    guarded = _guarded(claim, result, ports, trace)
+def _violation(refusal: Refusal, state: State, result: dict[str, Any] | None, trace: CallTrace) -> RunEnd:
+    """The tool violates its contract. In observe mode its own result is passed on, if there is one."""
+    if trace.observing and result is not None:
+        trace.refuse_or_note("execute", refusal)
+        return RunEnd(state, result, None, result, refusal.code)
+    return RunEnd(state, None, refusal, error_result(refusal.problem()), refusal.code)
+
+
+def _error_result(claim: Claim, guarded: GuardedResult, ports: Ports, trace: CallTrace) -> RunEnd:
+    """A result with `isError`; if the contract declares failures, its code must be one of them."""
+    result, modes = guarded.result, claim.call.tool.contract.failure_modes
     if guarded.refusal is not None:
-        raise guarded.refusal
-    trace.passed("execute", "the tool asks its own question")
-    return Answer(guarded.result, resume=Resume(claim.id, claim.epoch))
+        return _withheld(State.FAILED, guarded)
+    problem = problem_in(result)
+    code, detail = problem.get("code"), problem.get("detail")
+    if isinstance(code, str) and code in modes:
+        return _tool_failed(claim, ToolFailed(code, detail if isinstance(detail, str) else ""), ports, trace)
+    if modes:
+        return _undeclared(code if isinstance(code, str) else "", result, trace)
+    trace.passed("execute", "the tool reported an error")
+    return RunEnd(State.FAILED, result, None, result, "execute.failed", findings=guarded.findings)
 
 
-async def _end_failed(claim: Claim, failed: ToolFailed, ports: Ports, trace: CallTrace) -> Answer:
-    """Handle a failure under the tool's own code: a declared one, or a violation of the contract."""
+def _end_of_failure(claim: Claim, error: Exception, ports: Ports, trace: CallTrace) -> RunEnd:
+    """What follows if the tool gave no result. Only what surely had no effect leaves the key free."""
+    if isinstance(error, ToolFailed):
+        with suppress(Exception):  # What cannot be checked is unknown.
+            return _tool_failed(claim, error, ports, trace)
+    if isinstance(error, NotReached | NotRun) and not claim.ran_before:
+        code = "execute.unavailable" if isinstance(error, NotReached) else "validate.arguments_invalid"
+        own = (error.error, str(error)) if isinstance(error, NotRun) else (None, "")
+        return RunEnd(State.FAILED_NO_EFFECT, None, own[0] or Refusal(code, own[1]), code=code)
+    if isinstance(error, Confined):
+        refusal = Refusal("execute.confined", error.detail, setting=error.setting)
+        return RunEnd(State.FAILED, None, refusal, error_result(refusal.problem()), refusal.code)
+    if isinstance(error, OutcomeUnknown):
+        return _unknown(claim, ports, error=error.error, said=_guarded_text(claim, error.said, ports))
+    return _unknown(claim, ports, error=error.error if isinstance(error, NotRun) else None)
+
+
+def _tool_failed(claim: Claim, failed: ToolFailed, ports: Ports, trace: CallTrace) -> RunEnd:
+    """A failure under the tool's own code: a declared one, or a violation of the contract."""
     contract = claim.call.tool.contract
     result = declared_failure(contract, failed.code, failed.detail, failed.facts)
     if result is None:
-        return await _end_undeclared(claim, failed.code, ports, trace)
+        return _undeclared(failed.code, None, trace)
     mode = contract.failure_modes[failed.code]
     if mode.outcome == "unknown":
-        return await _end_unknown(claim, ports, failed.code)
+        return _unknown(claim, ports, failed.code)
     undone = mode.outcome == "no_effect" and not (claim.ran_before and contract.idempotency.recovery == "natural")
     state = State.FAILED_NO_EFFECT if undone else State.FAILED
     guarded = _guarded(claim, result, ports, trace)
     if guarded.refusal is not None:
-        await _end_withheld(claim, state, guarded, ports)
-    await _end(claim, state, guarded.result, ports, code=failed.code, findings=guarded.findings)
+        return _withheld(state, guarded)
     trace.passed("execute", f"failed as declared: {failed.code}")
-    return Answer(guarded.result)
+    return RunEnd(state, guarded.result, None, guarded.result, failed.code, findings=guarded.findings)
 
 
-async def _end_error_result(claim: Claim, guarded: GuardedResult, ports: Ports, trace: CallTrace) -> Answer:
-    """Handle a result with `isError`; if the contract declares failures, its code must be one of them."""
-    result, modes = guarded.result, claim.call.tool.contract.failure_modes
-    if guarded.refusal is not None:
-        await _end_withheld(claim, State.FAILED, guarded, ports)
-    problem = problem_in(result)
-    code, detail = problem.get("code"), problem.get("detail")
-    if isinstance(code, str) and code in modes:
-        return await _end_failed(claim, ToolFailed(code, detail if isinstance(detail, str) else ""), ports, trace)
-    if modes:
-        return await _end_undeclared(claim, code if isinstance(code, str) else "", ports, trace, result)
-    await _end(claim, State.FAILED, result, ports, code="execute.failed", findings=guarded.findings)
-    trace.passed("execute", "the tool reported an error")
-    return Answer(result)
+def _undeclared(code: str, result: dict[str, Any] | None, trace: CallTrace) -> RunEnd:
+    end = _violation(Refusal("execute.undeclared_failure"), State.FAILED, result, trace)
+    return end._replace(violation=code[:100])
 
 
-async def _end_undeclared(
-    claim: Claim, code: str, ports: Ports, trace: CallTrace, result: dict[str, Any] | None = None
-) -> Answer:
-    """A violation of the contract. In observe mode the tool's own result is passed on, if there is one."""
-    refusal = Refusal("execute.undeclared_failure")
-    stored = result if trace.observing and result is not None else error_result(refusal.problem())
-    await _end(claim, State.FAILED, stored, ports, code=refusal.code, violation=code[:100])
-    if result is None:
-        raise refusal
-    trace.refuse_or_note("execute", refusal)
-    return Answer(result)
+def _guarded_text(claim: Claim, text: str, ports: Ports) -> str:
+    """What the server said in an error, as the guards leave it; empty if they withhold it."""
+    if not text:
+        return ""
+    result = {"isError": True, "content": [{"type": "text", "text": text}]}
+    guarded = guard_result(claim.call, result, ports, observing=False)
+    return "" if guarded.refusal is not None else str(guarded.result["content"][0]["text"])
 
 
-async def _end_unknown(claim: Claim, ports: Ports, code: str = "", error: Exception | None = None) -> Answer:
+def _unknown(claim: Claim, ports: Ports, code: str = "", error: Exception | None = None, said: str = "") -> RunEnd:
     """The outcome is unknown. A read may simply be repeated; any other call is in doubt."""
     if claim.call.is_read:
-        await _end(claim, State.FAILED, None, ports, code=code or "execute.failed")
-        raise error or Refusal("execute.failed")
-    await _end(claim, State.IN_DOUBT, None, ports, code=code or "execute.in_doubt")
-    raise doubt_refusal("execute.in_doubt", ports)
-
-
-async def _end_cancelled(claim: Claim, ports: Ports) -> None:
-    """The task is cancelled while the tool runs: mark the claim as in doubt now."""
-    with suppress(Refusal):
-        await _end_unknown(claim, ports)
-
-
-async def _end(
-    claim: Claim,
-    state: State,
-    result: dict[str, Any] | None,
-    ports: Ports,
-    *,
-    code: str = "",
-    violation: str | None = None,
-    forget: bool = False,
-    findings: Sequence[GuardFinding] = (),
-    told: dict[str, Any] | None = None,
-) -> None:
-    """Settle the claim: the second durable write. If it fails, or another process holds the claim, the end is in
-    doubt.
-
-    The result of a read is not stored, because it is never replayed. `told` is the result before it was masked, which
-    says how long it is valid.
-    """
-    call, now = claim.call, ports.now()
-    entries = _event_entries(claim, ports, now)
-    if claim.id is None:
-        for event in entries:
-            ports.store.append(event)
-        return
-    name = ports.keyed_hash(claim.id)
-    facts = call_facts(call)
-    facts["claim"], facts["state"] = name, state.value
-    if code:
-        facts["code"] = code
-    if findings:
-        facts.update(finding_facts(findings))
-    entries.append(Entry("outcome", now, facts))
-    if violation is not None:
-        entries.append(
-            Entry("violation", now, {**call_facts(call), "claim": name, "code": code}, {"failure": violation})
-        )
-    kept = None if result is None or call.is_read else orjson.dumps(without_secrets(call.tool.contract, result))
-    settlement = Settlement(
-        state, now, kept, _valid_until(claim, told or result, forget=forget, now=now, retention=ports.retention)
+        return RunEnd(State.FAILED, None, error or Refusal("execute.failed"), code=code or "execute.failed")
+    return RunEnd(
+        State.IN_DOUBT,
+        None,
+        doubt_refusal("execute.in_doubt", ports, claim.call, said),
+        code=code or "execute.in_doubt",
     )
-    await _settle(claim.id, claim.epoch, settlement, entries, ports)
+
+
+async def _settle(claim: Claim, end: RunEnd, ports: Ports) -> RunEnd:
+    """Settle the claim: the second durable write. Returns the end as stored.
+
+    If it fails, or another process holds the claim, the end is in doubt.
+    """
+    now = ports.now()
+    events = _event_entries(claim, ports, now)
+    if claim.id is None:
+        for event in events:
+            ports.store.append(event)
+        return end
+    try:
+        settlement = _settlement(claim, end, now, ports)
+    except Exception:  # A result that cannot be stored.
+        end = _unknown(claim, ports)
+        settlement = _settlement(claim, end, now, ports)
+    try:
+        entries = [*events, *_entries(claim, end, now, ports)]
+        settled = await ports.store.settle(claim.id, claim.epoch, settlement, entries)
+    except Exception:
+        settled = False
+    if not settled:
+        raise doubt_refusal("execute.in_doubt", ports)
+    return end
+
+
+def _settlement(claim: Claim, end: RunEnd, now: float, ports: Ports) -> Settlement:
+    call, result = claim.call, end.stored
+    if end.state is State.SUSPENDED:
+        return Settlement(end.state, now, lease_until=now + SUSPENDED_FOR)
+    kept = None if result is None or call.is_read else orjson.dumps(without_secrets(call.tool.contract, result))
+    return Settlement(end.state, now, kept, _valid_until(claim, end, now, ports.rules.retention))
+
+
+def _entries(claim: Claim, end: RunEnd, now: float, ports: Ports) -> list[Entry]:
+    assert claim.id is not None
+    facts = call_facts(claim.call)
+    facts["claim"] = ports.keyed_hash(claim.id)
+    outcome = {**facts, "state": end.state.value}
+    if end.code:
+        outcome["code"] = end.code
+    if end.findings:
+        outcome.update(finding_facts(end.findings))
+    entries = [Entry("outcome", now, outcome)]
+    if end.violation is not None:
+        entries.append(Entry("violation", now, {**facts, "code": end.code}, {"failure": end.violation}))
+    return entries
 
 
 def _event_entries(claim: Claim, ports: Ports, now: float) -> list[Entry]:
@@ -238,23 +280,18 @@ def _event_entries(claim: Claim, ports: Ports, now: float) -> list[Entry]:
         return []
     joined = {"claim": ports.keyed_hash(claim.id)} if claim.id is not None else {}
     facts = {**call_facts(claim.call), **joined}
-    return [Entry("event", now, {**facts, "event": one.name}, {"event": one.values}) for one in events]
+    return [
+        Entry("violation", now, {**facts, "code": one.name}, orjson.loads(one.values))
+        if one.kind == "violation"
+        else Entry("event", now, {**facts, "event": one.name}, {"event": one.values})
+        for one in events
+    ]
 
 
-async def _settle(claim_id: str, epoch: int, settlement: Settlement, entries: list[Entry], ports: Ports) -> None:
-    try:
-        if not await ports.store.settle(claim_id, epoch, settlement, entries):
-            raise doubt_refusal("execute.in_doubt", ports)
-    except StoreError:
-        raise doubt_refusal("execute.in_doubt", ports) from None
-
-
-def _valid_until(
-    claim: Claim, result: dict[str, Any] | None, *, forget: bool, now: float, retention: float
-) -> float | None:
+def _valid_until(claim: Claim, end: RunEnd, now: float, retention: float) -> float | None:
     """The time until which the result is valid for its natural or derived key; a failed call is never reused."""
-    natural = claim.call.tool.contract.natural
-    if forget:
+    natural, result = claim.call.tool.contract.natural, end.told or end.stored
+    if end.state is State.FAILED_NO_EFFECT and result is None:  # It did not run, so it is forgotten.
         return NEVER
     if natural is None and not derives_key(claim.call):
         return None

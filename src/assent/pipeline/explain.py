@@ -15,25 +15,13 @@ from assent.core.call import Call, Presence, Request
 from assent.core.guard_finding import GuardFinding
 from assent.core.outcome import Answer, Outcome, Pause
 from assent.pipeline.govern import run_stages
+from assent.pipeline.plan import STAGES
 from assent.pipeline.record import record
 from assent.pipeline.trace import CallTrace, StageNote
 from assent.ports import Ports, Upstream
 from assent.stores.dry_run import dry_run_store
 
 T = TypeVar("T")
-STAGES = (
-    "authenticate",
-    "discover",
-    "authorize",
-    "validate",
-    "recall",
-    "guard",
-    "rehearse",
-    "step_up",
-    "confirm",
-    "claim",
-    "execute",
-)
 NOT_ASKED_YET = "not-asked-yet"
 _SEVERITY = ("pass", "warn", "would stop", "unknown", "stop")
 
@@ -79,7 +67,7 @@ async def explain(request: Request, ports: Ports, *, reads: bool = False) -> Exp
     A price or a look-up is another tool's answer. Without `reads` it is not requested, and what depends on it is
     unknown.
     """
-    trace = CallTrace(observing=ports.mode == "observe")
+    trace = CallTrace(observing=ports.rules.mode == "observe")
     looking = ports._replace(
         store=dry_run_store(ports.store),
         upstream=_UncalledUpstream(ports.upstream if reads else None),

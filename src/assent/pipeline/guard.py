@@ -2,75 +2,83 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from assent.core.call import Call
 from assent.core.guard_finding import GuardFinding
 from assent.core.outcome import Refusal
-from assent.core.quotas import Quotas
-from assent.guards.context import Context
-from assent.guards.evaluate import NOT_CHECKED, objection_to
-from assent.guards.lookups import look_up
-from assent.guards.masking import mask_result
-from assent.guards.results import result_objection
-from assent.guards.rule import Denial, GuardRule
+from assent.core.principal import Rights
+from assent.core.quotas import Quotas, RateSlot
+from assent.core.tool import Tool
+from assent.pipeline.afford import used_percent
 from assent.pipeline.policy_check import check_call_policies
 from assent.pipeline.trace import CallTrace
-from assent.ports import Flow, Ports, RateLimited
+from assent.ports import Flow, Policies, Ports, RateLimited, Rules
+from assent.rules.guards.context import Context
+from assent.rules.guards.evaluate import NOT_CHECKED, check_call, in_time, is_quick, objection_to
+from assent.rules.guards.masking import mask_result
+from assent.rules.guards.results import json_size, result_objection, too_much_result
+from assent.rules.guards.rule import Denial, GuardRule
 
+T = TypeVar("T")
 _GUARDS = "An operator can change it under `guards:`."
 
 
-async def require_connection(call: Call, ports: Ports, scope: str | None = None) -> None:
-    """Refuse a call whose upstream is not connected for this caller, before a person is asked about it.
+def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
+    """If there are policies, flow control, or guards on the arguments of this tool."""
+    return rules.policies is not None or rules.flow is not None or bool(rules.guards_of(tool)["arguments"])
 
-    `scope` is what the upstream itself asked for when it refused the call.
+
+def guard(call: Call, ports: Ports, trace: CallTrace) -> Coroutine[Any, Any, None] | None:
+    """Refuse at the first policy or guard that denies. Those that ask for an approval are noted for `confirm`.
+
+    Returns what to await if a policy reads budgets, or a guard counts calls or looks something up.
     """
-    needed = await ports.connect(call, scope) if ports.connect is not None else None
-    if needed is not None:
-        more = f" with the permissions {_quoted(needed.scope)}" if needed.scope else ""
-        detail = f"{needed.upstream} is not connected{more}. Nothing has run."
-        remedy = f"Tell the user to connect it ({needed.where}), then call again with the same arguments."
-        where = {"connect_url": needed.where} if needed.where.startswith(("https://", "http://")) else {}
-        where |= {"scope": needed.scope} if needed.scope else {}
-        raise Refusal("guard.not_connected", detail, remedy=remedy, upstream=needed.upstream, **where)
+    policies = ports.rules.policies
+    if policies is not None and policies.reads_budget(call):
+        return _guard_by_budget(call, policies, ports, trace)
+    if policies is not None:
+        check_call_policies(call, policies, 0, ports, trace)
+    return _guard_arguments(call, ports, trace)
 
 
-def _quoted(scope: str) -> str:
-    """Each scope in quotes, because the upstream chose the words: unquoted, they could read as a sentence of ours."""
-    return ", ".join(f'"{word}"' for word in scope.split())
+async def _guard_by_budget(call: Call, policies: Policies, ports: Ports, trace: CallTrace) -> None:
+    check_call_policies(call, policies, await used_percent(call, ports), ports, trace)
+    checking = _guard_arguments(call, ports, trace)
+    if checking is not None:
+        await checking
 
 
-async def guard(call: Call, ports: Ports, trace: CallTrace) -> None:
-    """Refuse at the first policy or guard that denies. Those that ask for an approval are noted for `confirm`."""
-    if ports.policies is not None:
-        await check_call_policies(call, ports.policies, ports, trace)
-    if ports.flow is not None:
-        _check_flow(call, ports.flow, ports.now(), trace)
-    rules = _applying_rules("arguments", call, ports)
+def _guard_arguments(call: Call, ports: Ports, trace: CallTrace) -> Coroutine[Any, Any, None] | None:
+    if ports.rules.flow is not None:
+        _check_flow(call, ports.rules.flow, ports.now(), trace)
+    rules = [rule for rule in ports.rules.guards_of(call.tool)["arguments"] if rule.applies(call)]
     if not rules:
         trace.passed("guard", "no rule applies")
-        return
+        return None
     arguments = {**call.arguments, **call.beside} if call.beside else call.arguments
     context = Context.of(call, ports.now())
-    for rule in rules:
-        denied = await _objection(rule, arguments, context, ports, trace)
-        if denied is not None:
-            _act(_finding(rule, denied, observed=trace.observing), trace)
+    for index, rule in enumerate(rules):
+        if rule.counts or rule.looks_up or not is_quick(rule, len(call.canonical)):
+            return _guard_waiting(rules[index:], arguments, context, ports, trace)
+        _judge(rule, objection_to(rule, arguments, context), trace)
     trace.passed("guard", "%d rules passed", len(rules))
+    return None
 
 
-def _applying_rules(on: str, call: Call, ports: Ports) -> list[GuardRule]:
-    """The guards of this call. Those that its tool rules out are found once per tool."""
-    known: tuple[Any, dict[str, list[GuardRule]]] | None = call.tool.derived.get("guards")
-    if known is None or known[0] is not ports.guards:
-        held = [rule for rule in ports.guards if rule.match.holds_for(call.tool)]
-        known = ports.guards, {"arguments": [], "results": []}
-        for rule in held:
-            known[1][rule.on].append(rule)
-        call.tool.derived["guards"] = known
-    return [rule for rule in known[1][on] if rule.applies(call)]
+async def _guard_waiting(
+    rules: list[GuardRule], arguments: Mapping[str, Any], context: Context, ports: Ports, trace: CallTrace
+) -> None:
+    """The rest of the guards, from the first one that needs the store or a look-up."""
+    for rule in rules:
+        _judge(rule, await _objection(rule, arguments, context, ports, trace), trace)
+    trace.passed("guard", "all rules passed")
+
+
+def _judge(rule: GuardRule, denied: Denial | None, trace: CallTrace) -> None:
+    if denied is not None:
+        _act(_finding(rule, denied, observed=trace.observing), trace)
 
 
 def _check_flow(call: Call, flow: Flow, now: float, trace: CallTrace) -> None:
@@ -94,19 +102,22 @@ async def _objection(
 ) -> Denial | None:
     if rule.counts:
         return await _over_count(rule, arguments, context, ports, trace)
-    if rule.looks_up:
-        try:
-            context = await look_up(rule, arguments, context, ports.resolve)
-        except Exception:  # What cannot be looked up cannot be checked.
-            return "", NOT_CHECKED
-    return objection_to(rule, arguments, context)
+    assert context.call is not None
+    return await check_call(rule, arguments, context, len(context.call.canonical), ports.resolve)
 
 
 async def _over_count(
     rule: GuardRule, arguments: Mapping[str, Any], context: Context, ports: Ports, trace: CallTrace
 ) -> Denial | None:
     """Look whether the counts allow one more call. `claim` takes it, together with the other quotas."""
-    rates = tuple(slot for inner, given, _ in rule.each_call(context, arguments) for slot in rule.rates(given, inner))
+    assert context.call is not None
+
+    def read() -> tuple[RateSlot, ...]:
+        return tuple(
+            slot for inner, given, _ in rule.each_call(context, arguments) for slot in rule.rates(given, inner)
+        )
+
+    rates = await in_time(rule, len(context.call.canonical), context, read)
     try:
         await ports.store.afford(Quotas(rates), context.now)
     except RateLimited:
@@ -149,22 +160,51 @@ class GuardedResult(NamedTuple):
 
 def guard_result(call: Call, result: dict[str, Any], ports: Ports, *, observing: bool) -> GuardedResult:
     """Mask and check the result. The effect has happened, so a refusal says so. What cannot be masked is withheld."""
-    rules = _applying_rules("results", call, ports)
+    rules = [rule for rule in ports.rules.guards_of(call.tool)["results"] if rule.applies(call)]
     if not rules:
         return GuardedResult(result)
     findings: list[GuardFinding] = []
     context = Context.of(call, ports.now())
     for rule in rules:
-        if rule.action == "mask":
-            try:
-                result = _mask(rule, result, findings, observing)
-            except Exception:
-                return GuardedResult(result, tuple(findings), _withheld(_finding(rule, ("", NOT_CHECKED))))
-        elif (denied := result_objection(rule, result, context)) is not None:
-            findings.append(found := _finding(rule, denied, observed=observing))
-            if found.action == "deny" and not found.observed:
-                return GuardedResult(result, tuple(findings), _withheld(found))
+        masked, denied, count = _checked(rule, result, context)
+        if denied is None:
+            continue
+        findings.append(found := _finding(rule, denied, observed=observing, count=count))
+        if count and not found.observed:
+            result = masked
+        elif found.action in ("deny", "mask") and not found.observed:
+            return GuardedResult(result, tuple(findings), _withheld(found))
     return GuardedResult(result, tuple(findings), _misfit(call, result, findings))
+
+
+async def guard_result_in_time(call: Call, result: dict[str, Any], ports: Ports, *, observing: bool) -> GuardedResult:
+    """`guard_result`, without blocking other calls."""
+    return await read_in_time(call, result, ports, lambda: guard_result(call, result, ports, observing=observing))
+
+
+async def read_in_time(call: Call, result: dict[str, Any], ports: Ports, work: Callable[[], T]) -> T:
+    """Run what reads a result with guards: here if it is short, in a thread if it would block other calls."""
+    rules = ports.rules.guards_of(call.tool)["results"]
+    if not rules:
+        return work()
+    return await in_time(max(rules, key=_cost), json_size(result), Context.of(call, ports.now()), work)
+
+
+def _cost(rule: GuardRule) -> float:
+    return rule.per_character
+
+
+def _checked(rule: GuardRule, result: dict[str, Any], context: Context) -> tuple[dict[str, Any], Denial | None, int]:
+    """The result as the guard masks it, its objection, and how many places are masked."""
+    try:
+        if (reason := too_much_result(rule, result)) is not None:
+            return result, ("", reason), 0
+        if rule.action != "mask":
+            return result, result_objection(rule, result, context), 0
+        masked, count = mask_result(rule, result)
+        return masked, ("", "the result holds what this guard masks") if count else None, count
+    except Exception:
+        return result, ("", NOT_CHECKED), 0
 
 
 def _withheld(found: GuardFinding) -> Refusal:
@@ -180,15 +220,6 @@ def _remedy(found: GuardFinding) -> str:
     return f"{change} the user: the guard {found.rule} forbids this. {_GUARDS}"
 
 
-def _mask(rule: GuardRule, result: dict[str, Any], findings: list[GuardFinding], observing: bool) -> dict[str, Any]:
-    masked, count = mask_result(rule, result)
-    if not count:
-        return result
-    why = ("", "the result holds what this guard masks")
-    findings.append(found := _finding(rule, why, observed=observing, count=count))
-    return result if found.observed else masked
-
-
 def _misfit(call: Call, result: dict[str, Any], findings: list[GuardFinding]) -> Refusal | None:
     """The refusal of a result that no longer fits its output schema because something in it was masked."""
     check = call.tool.check_output
@@ -196,3 +227,16 @@ def _misfit(call: Call, result: dict[str, Any], findings: list[GuardFinding]) ->
     if not masked or check is None or result.get("isError") or not check(result.get("structuredContent")):
         return None
     return Refusal("guard.mask_misfit", rule=masked[0].rule)
+
+
+def remember(call: Call, result: dict[str, Any], ports: Ports) -> dict[str, Any]:
+    """The result as the caller gets it. Flow control remembers the values that it brings into the conversation."""
+    flow = ports.rules.flow
+    return result if flow is None else flow.remember(call, result, ports.now())
+
+
+def remember_failure(call: Call, error: Exception, ports: Ports) -> None:
+    """Remember the message of a failure: an upstream may have written it, and the caller reads it."""
+    text = error.detail if isinstance(error, Refusal) else str(error)
+    if text and ports.rules.flow is not None:
+        remember(call, {"content": [{"type": "text", "text": text}]}, ports)

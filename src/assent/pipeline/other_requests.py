@@ -6,7 +6,7 @@ These requests have no contract and no approval. A policy allows or denies them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assent.core.audit import Entry, principal_values
@@ -33,13 +33,13 @@ Target = tuple[str, str, str]
 
 
 class OtherRequests:
-    """Applies the policies of the current ports to requests beside tools."""
+    """Applies policies to requests beside tools."""
 
-    def __init__(self, ports: Callable[[], Ports]) -> None:
+    def __init__(self, ports: Ports) -> None:
         self._ports = ports
 
     def applies(self) -> bool:
-        policies = self._ports().policies
+        policies = self._ports.rules.policies
         return policies is not None and policies.governs_others()
 
     def check(self, principal: Principal, method: str, params: Any, upstream: str | None) -> None:
@@ -49,11 +49,11 @@ class OtherRequests:
         self.check_target(principal, _target(method, params), upstream)
 
     def check_target(self, principal: Principal, target: Target, upstream: str | None) -> None:
-        refusal, ports = self._refusal(principal, target, upstream), self._ports()
+        refusal, ports = self._refusal(principal, target, upstream), self._ports
         if refusal is None:
             return
         action, _, name = target
-        if ports.mode == "observe":
+        if ports.rules.mode == "observe":
             logger.info("%s would be refused: %s", action, refusal.detail)
             return
         facts = {"code": refusal.code}
@@ -87,13 +87,13 @@ class OtherRequests:
         return [entry for entry in value if self.shows(principal, key, entry, upstream)]
 
     def _shows(self, principal: Principal, target: Target, upstream: str | None) -> bool:
-        return self._ports().mode == "observe" or self._refusal(principal, target, upstream) is None
+        return self._ports.rules.mode == "observe" or self._refusal(principal, target, upstream) is None
 
     def _refusal(self, principal: Principal, target: Target, upstream: str | None) -> Refusal | None:
-        ports, (action, kind, name) = self._ports(), target
-        if ports.policies is None:
+        ports, (action, kind, name) = self._ports, target
+        if ports.rules.policies is None:
             return None
-        verdict = ports.policies.judge_other(principal, action, kind, name, upstream, ports.now())
+        verdict = ports.rules.policies.judge_other(principal, action, kind, name, upstream, ports.now())
         return policy_refusal(verdict) if verdict.denied else None
 
 

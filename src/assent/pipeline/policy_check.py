@@ -11,7 +11,6 @@ from assent.core.outcome import Refusal
 from assent.core.policy_verdict import NO_POLICY, PolicyVerdict
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.pipeline.quota_check import used_percent
 from assent.pipeline.trace import CallTrace
 from assent.ports import Policies, Ports
 
@@ -21,10 +20,9 @@ def check_tool_policies(principal: Principal, tool: Tool, policies: Policies, tr
     _apply("authorize", policies.judge_tool(principal, tool), trace)
 
 
-async def check_call_policies(call: Call, policies: Policies, ports: Ports, trace: CallTrace) -> None:
+def check_call_policies(call: Call, policies: Policies, used_percent: int, ports: Ports, trace: CallTrace) -> None:
     """Refuse a call that policies forbid."""
-    used = await used_percent(call, ports) if policies.reads_budget(call) else 0
-    _apply("guard", policies.judge_call(call, ports.now(), used), trace)
+    _apply("guard", policies.judge_call(call, ports.now(), used_percent), trace)
 
 
 def forbids_tool(principal: Principal, tool: Tool, policies: Policies | None) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue
+from assent.core.open_questions import OpenQuestions
 from assent.core.stop_switch import StopSet
 from assent.pipeline.effects import EffectRunner
 from assent.pipeline.stop_switches import StopSwitches
@@ -33,7 +34,8 @@ def make_ports(
     keyed_hash: Callable[[str], str] = str,
     upstream: Upstream | None = None,
     work: Work | None = None,
-    stops: Callable[[], Awaitable[StopSet]] | None = None,
+    stops: Callable[[], StopSet | Awaitable[StopSet]] | None = None,
+    questions: OpenQuestions | None = None,
     now: Callable[[], float] = time.time,
     new_id: Callable[[], str] = new_id,
     **more: Any,
@@ -48,6 +50,7 @@ def make_ports(
         work=work or EffectRunner(store, now, keyed_hash=keyed_hash),
         derive_key=derive_key,
         keyed_hash=keyed_hash,
-        stops=stops or StopSwitches(store).current,
+        stops=stops or StopSwitches(store).look,
+        questions=questions or OpenQuestions(),
         **more,
     )

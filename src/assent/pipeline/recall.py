@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from typing import Any
+
 import orjson
 
 from assent.core.call import Call
@@ -9,17 +12,20 @@ from assent.core.claims import FINISHED, ClaimRecord, State, claim_name, derives
 from assent.core.outcome import Answer, Refusal
 from assent.core.refusals import KEY_REMEDY
 from assent.core.secrets import ALREADY_DELIVERED
-from assent.pipeline.guard import guard_result
+from assent.pipeline.guard import guard_result_in_time, remember
 from assent.pipeline.recover import recover, require_same_call, resume
-from assent.pipeline.trace import CallTrace
+from assent.pipeline.trace import CallTrace, always
 from assent.ports import Ports
 
 RETRY_AFTER_MS = 1000
 
 
-async def recall(call: Call, ports: Ports, trace: CallTrace) -> Answer | None:
-    """Return the stored answer of an earlier call, refuse if it is in doubt, or return None to continue. A retry
-    never asks a person twice.
+applies = always  # A call of any tool may continue one whose own question was answered.
+
+
+def recall(call: Call, ports: Ports, trace: CallTrace) -> Coroutine[Any, Any, Answer | None] | None:
+    """Look up what became of an earlier call with the same key; None if there is nothing to look up. A retry never
+    asks a person twice.
     """
     contract = call.tool.contract
     if call.resume is None and (call.is_read or call.dry_run):
@@ -31,6 +37,11 @@ async def recall(call: Call, ports: Ports, trace: CallTrace) -> Answer | None:
     if name is None or (trace.observing and call.resume is None and derives_key(call)):
         trace.passed("recall", "no key was sent")
         return None
+    return _look_up(call, name, ports, trace)
+
+
+async def _look_up(call: Call, name: str, ports: Ports, trace: CallTrace) -> Answer | None:
+    """Return the stored answer, refuse if it is in doubt, or return None to continue."""
     record = await ports.store.claim_by_id(name)
     if call.resume is not None:
         record = require_same_call(call, record)
@@ -41,7 +52,8 @@ async def recall(call: Call, ports: Ports, trace: CallTrace) -> Answer | None:
 
 async def await_concurrent_result(call: Call, ports: Ports, trace: CallTrace) -> Answer:
     """Return the answer of another call with the same key that was faster, or refuse if it has none yet."""
-    known = await recall(call, ports, trace)
+    looking = recall(call, ports, trace)
+    known = await looking if looking is not None else None
     if known is None:
         raise Refusal("recall.in_flight", retry_after_ms=RETRY_AFTER_MS)
     return known
@@ -63,7 +75,7 @@ async def _judge_record(call: Call, record: ClaimRecord | None, ports: Ports, tr
         return None
     if state in FINISHED:
         trace.passed("recall", f"answered before: {state}")
-        return _replay(call, record, ports, trace)
+        return await _replay(call, record, ports, trace)
     if state is State.IN_DOUBT:
         return await recover(call, record, ports, trace)
     if state is State.SUSPENDED and call.resume is not None:
@@ -72,11 +84,12 @@ async def _judge_record(call: Call, record: ClaimRecord | None, ports: Ports, tr
     return None
 
 
-def _replay(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace) -> Answer:
+async def _replay(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace) -> Answer:
     """The stored result, marked as a replay and masked as guards say now. Refused if it no longer matches its schema
     without the secret.
     """
-    guarded = guard_result(call, orjson.loads(record.result or b"{}"), ports, observing=trace.observing)
+    result = orjson.loads(record.result or b"{}")
+    guarded = await guard_result_in_time(call, result, ports, observing=trace.observing)
     trace.guards += guarded.findings
     if guarded.refusal is not None:
         raise guarded.refusal
@@ -84,7 +97,7 @@ def _replay(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace) -> 
     emptied = ALREADY_DELIVERED in result.get("_meta", {})
     if emptied and call.tool.check_output is not None and call.tool.check_output(result.get("structuredContent")):
         raise Refusal("recall.secret_already_delivered")
-    return Answer(result, replayed=True)
+    return Answer(remember(call, result, ports), replayed=True)
 
 
 def _key_missing(argument: str | None) -> Refusal:

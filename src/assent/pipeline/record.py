@@ -5,43 +5,42 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
-from assent.core.audit import Entry, call_facts, call_values, principal_values, unknown_tool_values
+from assent.core.audit import Entry, call_facts, call_values, principal_values, unknown_tool_values, unrun_values
 from assent.core.call import Request
 from assent.core.catalogue import is_public
 from assent.core.guard_finding import finding_facts, finding_values
-from assent.core.outcome import Answer, Outcome, Pause, Refusal
+from assent.core.outcome import Answer, Ending, Outcome, Pause, Refusal
 from assent.errors import StoreError
 from assent.pipeline.trace import CallTrace
 from assent.ports import Ports
 
+E = TypeVar("E", bound=Ending)
 Pipeline = Callable[[Request, Ports, CallTrace], Awaitable[Answer]]
 
 
 async def record(request: Request, ports: Ports, pipeline: Pipeline, trace: CallTrace | None = None) -> Outcome:
     """Run the pipeline and append its outcome to the audit log, failed authentication included."""
-    trace = trace or CallTrace(observing=ports.mode == "observe", keeps_notes=False)
+    trace = trace or CallTrace(observing=ports.rules.mode == "observe", keeps_notes=False)
     try:
-        await _ensure_log_writable(ports)
+        try:
+            ports.store.check()  # A call that cannot be recorded does not start.
+        except StoreError:
+            await ports.store.flush()  # It retries entries that could not be written.
         outcome: Outcome = await pipeline(request, ports, trace)
     except (Pause, Refusal) as ending:
-        outcome = ending
+        outcome = _without_frames(ending)
     except StoreError:
         outcome = Refusal("execute.in_doubt" if trace.started else "record.unavailable")
     except asyncio.CancelledError:
         if not trace.handed_over:  # The read may have reached its tool all the same.
             _note_failure(request, ports, trace)
         raise
-    except Exception as error:
+    except Exception:
         _note_failure(request, ports, trace)
         _notify(ports, trace, None)
-        _remember_text(str(error), ports, trace)
         raise
-    if ports.flow is not None and isinstance(outcome, Answer) and trace.call is not None:
-        outcome = outcome._replace(result=ports.flow.remember(trace.call, outcome.result, ports.now()))
-    elif isinstance(outcome, Refusal) and trace.started:
-        _remember_text(outcome.detail, ports, trace)
     try:
         entry = _entry(request, outcome, ports, trace)
         if entry is not None:
@@ -52,18 +51,12 @@ async def record(request: Request, ports: Ports, pipeline: Pipeline, trace: Call
     return outcome
 
 
-def _remember_text(text: str, ports: Ports, trace: CallTrace) -> None:
-    """Remember the message of a failure: an upstream wrote it, and the caller reads it."""
-    if text and ports.flow is not None and trace.call is not None:
-        ports.flow.remember(trace.call, {"content": [{"type": "text", "text": text}]}, ports.now())
-
-
-async def _ensure_log_writable(ports: Ports) -> None:
-    """Refuse to start a call that cannot be recorded; first retry entries that could not be written."""
-    try:
-        ports.store.check()
-    except StoreError:
-        await ports.store.flush()
+def _without_frames(ending: E) -> E:
+    """The ending without the frames it passed through: they hold the call, and its cycles would keep all that in
+    memory.
+    """
+    ending.__context__ = None
+    return ending.with_traceback(None)
 
 
 def _note_failure(request: Request, ports: Ports, trace: CallTrace) -> None:
@@ -81,7 +74,8 @@ def _entry(request: Request, outcome: Outcome, ports: Ports, trace: CallTrace) -
     """The entry that the stages have not written themselves: reads, replays, pauses and refusals."""
     if isinstance(outcome, Answer) and not outcome.replayed and _is_written(trace):
         return None
-    facts, values = _facts(trace), _values(request, trace)
+    ran = isinstance(outcome, Answer) or trace.started
+    facts, values = _facts(trace), _values(request, trace, ran=ran)
     if isinstance(outcome, Answer):
         kind = "replay" if outcome.replayed else "rehearsal" if "dry_run" in facts else "read"
         failed = kind == "read" and outcome.result.get("isError") is True
@@ -106,10 +100,11 @@ def _facts(trace: CallTrace) -> dict[str, Any]:
     return {**facts, **finding_facts(trace.guards)} if trace.guards else facts
 
 
-def _values(request: Request, trace: CallTrace) -> dict[str, Any]:
+def _values(request: Request, trace: CallTrace, *, ran: bool = True) -> dict[str, Any]:
     """The principal and the arguments. The name of an unknown tool is only the caller's text."""
     policies = {"policies": list(trace.policies)} if trace.policies else {}
     if trace.call is not None:
-        return {**call_values(trace.call), **finding_values(trace.guards), **policies}
+        values = call_values(trace.call) if ran else unrun_values(trace.call)
+        return {**values, **finding_values(trace.guards), **policies}
     unknown = {} if trace.tool else unknown_tool_values(request.tool)
     return {**unknown, **principal_values(trace.principal), **policies} if trace.principal else unknown

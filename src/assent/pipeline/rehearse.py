@@ -1,4 +1,4 @@
-"""Stage `rehearse`: answers dry runs, requires them where the contract does, and determines the price."""
+"""Stage `rehearse`: answers dry runs, and requires them where the contract does."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from assent.contract.parts import Estimate
-from assent.contract.pointers import MISSING
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
+from assent.core.document import Document
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure
+from assent.core.principal import Rights
+from assent.core.tool import Tool
+from assent.mcp import strict_json
+from assent.pipeline.afford import NO_PRICE, Price
 from assent.pipeline.claim import admit
-from assent.pipeline.guard import guard_result
-from assent.pipeline.quota_check import amount_at, stated_price
+from assent.pipeline.guard import guard_result_in_time, remember, remember_failure
 from assent.pipeline.trace import CallTrace
-from assent.pipeline.validate import strip_control_arguments
-from assent.ports import NotReached, NotRun, Ports, Rehearsal, ToolFailed
+from assent.ports import NotReached, NotRun, Ports, Rules, ToolFailed
 
+KIND = "rehearsal"
 _NO_DRY_RUN = "The contract requires a dry run, and this tool has none of its own: a simulated preview does not count."
 _ACCEPT_SIMULATED = (
     "Tell the user. An operator can let a preview made from the contract count, with `simulated: accepted` under "
@@ -33,32 +35,36 @@ class Rehearsed(NamedTuple):
     answer: Answer | None = None
     preview: Any = None
     preview_digest: str = ""
-    price: str | None = None
+    price: Price = NO_PRICE
 
 
-async def rehearse(call: Call, missing: tuple[str, ...], ports: Ports, trace: CallTrace) -> Rehearsed:
-    """Answer a dry run, refuse a call whose required dry run is missing, and determine the price of a spend."""
+def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
+    """If the tool has a dry run."""
+    return tool.contract.dry_run.mode != "none"
+
+
+async def rehearse(call: Call, missing: tuple[str, ...], price: Price, ports: Ports, trace: CallTrace) -> Rehearsed:
+    """Answer a dry run, and refuse a call whose required dry run is missing."""
     if call.dry_run:
         await admit(call, None, ports, (), trace)  # A dry run spends no budget, but counts towards the rate limit.
-        return Rehearsed(await _preview(call, missing, ports, trace))
+        return Rehearsed(await _answer(call, missing, price, ports, trace))
     spec = call.tool.contract.dry_run
     earlier = await _recent_rehearsal(call, ports) if spec.mode != "none" else None
-    preview = orjson.loads(earlier.preview) if earlier is not None else None
+    preview = orjson.loads(earlier.body) if earlier is not None else None
     if spec.mode == "required" and (preview is None or (_is_simulated(preview) and spec.simulated != "accepted")):
-        trace.refuse_or_note("rehearse", _dry_run_refusal(call))
-    price = await _price(call, ports, trace)
+        trace.refuse_or_note("rehearse", dry_run_refusal(call))
     if earlier is None:
-        trace.passed("rehearse", f"price {price}" if price else "no dry run needed")
+        trace.passed("rehearse", "no dry run needed")
         return Rehearsed(price=price)
     trace.passed("rehearse", "a dry run with these arguments exists")
-    return Rehearsed(None, preview, hashlib.sha256(earlier.preview).hexdigest(), price)
+    return Rehearsed(None, preview, hashlib.sha256(earlier.body).hexdigest(), price)
 
 
 def _is_simulated(preview: Any) -> bool:
     return isinstance(preview, dict) and preview.get("simulated") is True
 
 
-def _dry_run_refusal(call: Call) -> Refusal:
+def dry_run_refusal(call: Call) -> Refusal:
     """The refusal of a call without its required dry run. No retry helps if the tool has no dry run of its own."""
     spec = call.tool.contract.dry_run
     if call.tool.rehearses or spec.simulated == "accepted":
@@ -67,49 +73,86 @@ def _dry_run_refusal(call: Call) -> Refusal:
     return Refusal("rehearse.dry_run_required", _NO_DRY_RUN, remedy=_ACCEPT_SIMULATED, dry_run_argument=spec.argument)
 
 
-async def _recent_rehearsal(call: Call, ports: Ports) -> Rehearsal | None:
-    rehearsal = await ports.store.rehearsed(call.digest)
-    if rehearsal is None or rehearsal.at + call.tool.contract.dry_run.within <= ports.now():
-        return None
-    return rehearsal
+def rehearsal(call: Call, preview: bytes, now: float) -> Document:
+    """The record of a dry run with its preview. An attacker who forges one gains: a skipped dry run."""
+    return Document(KIND, call.digest, preview, call.principal.tenant, expires_at=_until(call, now))
 
 
-async def _preview(call: Call, missing: tuple[str, ...], ports: Ports, trace: CallTrace) -> Answer:
+async def use_rehearsal(call: Call, ports: Ports) -> bool:
+    """Use up the required dry run of a call that is about to run; False if another call used it first."""
+    return await ports.store.delete_document(KIND, call.digest, ports.now()) is not None
+
+
+def _until(call: Call, at: float) -> float:
+    return at + call.tool.contract.dry_run.within
+
+
+async def _recent_rehearsal(call: Call, ports: Ports) -> Document | None:
+    found = await ports.store.document(KIND, call.digest, ports.now())
+    return None if found is None or _until(call, found.updated_at) <= ports.now() else found
+
+
+async def _answer(call: Call, missing: tuple[str, ...], price: Price, ports: Ports, trace: CallTrace) -> Answer:
+    """The preview as the caller gets it. Flow control remembers what it says, and what a failure says."""
+    try:
+        answer = await _preview(call, missing, price, ports, trace)
+    except Exception as error:
+        remember_failure(call, error, ports)
+        raise
+    return answer._replace(result=remember(call, answer.result, ports))
+
+
+async def _preview(call: Call, missing: tuple[str, ...], price: Price, ports: Ports, trace: CallTrace) -> Answer:
     """The upstream's own preview completed from the contract, or one from the contract alone."""
     native = call.tool.rehearses and not missing
-    result = _guarded(call, await _run(call, ports), ports, trace) if native else {"content": []}
+    result = await _guarded(call, await _run(call, ports), ports, trace) if native else {"content": []}
     if result.get("isError") or result.get("resultType") == INPUT_REQUIRED:
         trace.passed("rehearse", "the tool's own dry run gave no preview")
         return Answer(result)
-    preview = _complete_preview(call, result.get("structuredContent"), missing, simulated=not native)
-    price = await _price(call, ports, trace) if not missing else None
-    if price is not None:
-        preview["price"] = price
+    structured = result.get("structuredContent")
+    given = _reported_text(result) if structured is None else structured
+    preview = _complete_preview(call, given, missing, simulated=not native)
+    if price.text is not None and not missing:
+        preview["price"] = price.shown
     text = orjson.dumps(preview, option=orjson.OPT_INDENT_2).decode()
-    answer = Answer({**result, "structuredContent": preview, "content": [{"type": "text", "text": text}]})
+    own = result.get("content", []) if structured is None else []
+    answer = Answer({**result, "structuredContent": preview, "content": [*own, {"type": "text", "text": text}]})
     if not missing:
         entry = Entry("rehearsal", ports.now(), call_facts(call), call_values(call))
-        await ports.store.remember(Rehearsal(call.digest, orjson.dumps(preview), ports.now()), entry)
+        await ports.store.put_document(rehearsal(call, orjson.dumps(preview), ports.now()), ports.now(), entry=entry)
         trace.rehearsed = True
     trace.passed("rehearse", "previewed by the tool" if native else "previewed from the contract")
     return answer
 
 
-def _guarded(call: Call, result: dict[str, Any], ports: Ports, trace: CallTrace) -> dict[str, Any]:
+async def _guarded(call: Call, result: dict[str, Any], ports: Ports, trace: CallTrace) -> dict[str, Any]:
     """The tool's own preview as the guards leave it."""
-    guarded = guard_result(call, result, ports, observing=trace.observing)
+    guarded = await guard_result_in_time(call, result, ports, observing=trace.observing)
     trace.guards += guarded.findings
     if guarded.refusal is not None and guarded.refusal.code != "guard.mask_misfit":  # A preview has no output schema.
         raise guarded.refusal
     return guarded.result
 
 
+def _reported_text(result: dict[str, Any]) -> Any:
+    """What a tool reports in text: the value, if the text is JSON; None if it reports nothing."""
+    blocks = [block for block in result.get("content", []) if isinstance(block, dict)]
+    texts = [text for block in blocks if isinstance(text := block.get("text"), str) and text.strip()]
+    if len(texts) == 1:
+        try:
+            return strict_json.parse(texts[0].encode())
+        except strict_json.Malformed:
+            return texts[0]
+    return texts or None
+
+
 def _complete_preview(call: Call, given: Any, missing: tuple[str, ...], *, simulated: bool) -> dict[str, Any]:
+    """What the tool reported first, then what the contract adds."""
     contract = call.tool.contract
-    preview: dict[str, Any] = {"dryRun": True}
-    preview.update(given if isinstance(given, dict) else {} if given is None else {"result": given})
+    preview: dict[str, Any] = dict(given) if isinstance(given, dict) else {} if given is None else {"result": given}
     preview["dryRun"] = True
-    preview.setdefault("warnings", [])
+    if not isinstance(preview.setdefault("warnings", []), list):
+        preview["warnings"] = [preview["warnings"]]
     preview["missingPermissions"] = list(missing) or preview.get("missingPermissions", [])
     preview.setdefault("expectedSideEffects", list(contract.side_effects))
     preview.setdefault("estimatedDurationMs", None)
@@ -133,26 +176,3 @@ async def _run(call: Call, ports: Ports) -> dict[str, Any]:
         raise Refusal("rehearse.failed") from None
     except Exception:
         raise Refusal("rehearse.failed") from None
-
-
-async def _price(call: Call, ports: Ports, trace: CallTrace) -> str | None:
-    """The price from the contract's estimate or cost, as text; a price that cannot be determined stops the call."""
-    estimate, cost = call.tool.contract.estimate, call.tool.contract.cost
-    if estimate is None:
-        return stated_price(call)
-    currency = f" {cost.currency}" if cost and cost.currency else ""
-    amount = await _estimate_amount(call, estimate, ports)
-    if amount is MISSING:
-        trace.refuse_or_note("rehearse", Refusal("rehearse.estimate_failed"))
-        return None
-    return f"{amount}{currency}"
-
-
-async def _estimate_amount(call: Call, estimate: Estimate, ports: Ports) -> Any:
-    """The amount, or MISSING. The estimate gets the same arguments without Assent's own."""
-    arguments = strip_control_arguments(call.tool.contract, call.arguments)
-    try:
-        result = await ports.upstream.read(estimate.tool, arguments, call)
-    except Exception:
-        return MISSING
-    return MISSING if result.get("isError") else amount_at(result.get("structuredContent"), estimate.amount)

@@ -6,9 +6,10 @@ from assent.contract.parts import StepUp
 from assent.core.call import Call
 from assent.core.default_step_up import CRITICAL
 from assent.core.outcome import Refusal
-from assent.core.principal import Principal
+from assent.core.principal import Principal, Rights
+from assent.core.tool import Tool
 from assent.pipeline.trace import CallTrace
-from assent.ports import Ports
+from assent.ports import Ports, Rules
 
 _NO_LOGIN = (
     "This caller has no login to renew: API keys and stdio have none. Tell the user. An operator can let such "
@@ -16,12 +17,19 @@ _NO_LOGIN = (
 )
 
 
+def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
+    """If the contract declares a step-up, or the default asks one of this caller for a critical tool."""
+    contract = tool.contract
+    by_default = contract.risk in CRITICAL and rules.default_step_up.for_caller(caller) is not None
+    return contract.step_up is not None or by_default
+
+
 def step_up(call: Call, ports: Ports, trace: CallTrace) -> None:
     """Refuse with a challenge if the contract needs a more recent or stronger authentication."""
     contract, condition = call.tool.contract, call.tool.step_up_when
     spec = contract.step_up
     if spec is None and contract.risk in CRITICAL:
-        spec = ports.default_step_up.for_caller(call.principal)
+        spec = ports.rules.default_step_up.for_caller(call.principal)
     if spec is None:
         trace.passed("step_up", "no step-up needed")
         return

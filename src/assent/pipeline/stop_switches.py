@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable
 from dataclasses import replace
 
 from assent.core.audit import Entry, principal_values
@@ -26,8 +27,12 @@ class StopSwitches:
         self._looks = self._known_look = 0
         self._loading: asyncio.Task[StopSet] | None = None
 
+    def look(self) -> StopSet | Awaitable[StopSet]:
+        """The switches as they were at most half a second ago, at once if they are known."""
+        return self._set if time.monotonic() < self._fresh_until else self.current()
+
     async def current(self) -> StopSet:
-        """The switches as they were at most half a second ago. Raises StoreError while they cannot be read."""
+        """The same, always to be awaited. Raises StoreError while they cannot be read."""
         if time.monotonic() < self._fresh_until:
             return self._set
         if self._loading is None or self._loading.done():

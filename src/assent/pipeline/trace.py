@@ -9,9 +9,15 @@ from assent.core.call import Call
 from assent.core.guard_finding import GuardFinding
 from assent.core.outcome import Ending
 from assent.core.policy_verdict import PolicyReason
-from assent.core.principal import Principal
+from assent.core.principal import Principal, Rights
 from assent.core.quotas import RateSlot
 from assent.core.tool import Tool
+from assent.ports import Rules
+
+
+def always(tool: Tool, caller: Rights, rules: Rules) -> bool:
+    """The statement of a stage that no call can do without."""
+    return True
 
 
 class StageNote(NamedTuple):

@@ -11,14 +11,18 @@ from typing import Any
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.model import Contract
 from assent.contract.schema_cost import size_of
-from assent.core.call import Call, Request
+from assent.core.call import Call, Mirrors, Request
 from assent.core.member_names import Misspelt
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import MOST_VALUES, Tool
-from assent.pipeline.trace import CallTrace
+from assent.mcp.mirrored_headers import header_mismatch
+from assent.pipeline.trace import CallTrace, always
 
 _KEY = re.compile(r"[\x20-\x7e]{1,255}\Z")
+
+
+applies = always  # It makes the call.
 
 
 def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrace, *, large: bool = True) -> Call:
@@ -32,6 +36,8 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
         raise Refusal("validate.malformed", f"The arguments must be an object, not {_kind(arguments)}.")
     if large and size_of(arguments, MOST_VALUES) is None:
         raise Refusal("validate.arguments_invalid", f"The arguments have more than {MOST_VALUES} values.")
+    if request.mirrors is not None and (request.mirrors or tool.header_names):
+        _check_headers(tool, arguments, request.mirrors)
     dry_run, stated = _split_arguments(arguments, tool)
     if request.beside:
         if not arguments.keys().isdisjoint(request.beside):
@@ -67,6 +73,13 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
     trace.call = call
     trace.passed("validate", "call %.12s", call.digest)
     return call
+
+
+def _check_headers(tool: Tool, arguments: dict[str, Any], mirrors: Mirrors) -> None:
+    """Refuse headers that differ from the arguments, in observe mode too: a proxy may have routed the call by them."""
+    differs = header_mismatch(tool, arguments, mirrors)
+    if differs is not None:
+        raise Refusal("validate.header_mismatch", differs)
 
 
 def _split_arguments(arguments: dict[str, Any], tool: Tool) -> tuple[bool, dict[str, Any]]:

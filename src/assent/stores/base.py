@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
@@ -15,27 +15,25 @@ from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.core.quotas import NOTHING, Quotas
-from assent.ports import Pruned, Rehearsal
 from assent.stores.change_waiter import ChangeWaiter
-from assent.stores.operations import ApprovalQuery, Needs, StoreOperation, Sweep, no_change, quota_needs
+from assent.stores.operations import ApprovalQuery, Needs, StoreOperation, no_change, quota_needs
 from assent.stores.record_rules import Records
 from assent.stores.rows import entry_row, entry_rows
 
 T = TypeVar("T")
 
 
+class Change(Protocol):
+    """Applies one operation; done when it is durable."""
+
+    def __call__(self, operation: StoreOperation[T], /) -> Awaitable[T]: ...
+
+
 class BatchedStore(ABC):
     """Implements the writing methods and the waiting methods of the store port."""
 
-    def __init__(self) -> None:
-        self._waiters = ChangeWaiter()
-
-    @abstractmethod
-    def _change(self, operation: StoreOperation[T]) -> Awaitable[T]:
-        """Apply one operation; returns when it is durable."""
-
-    @abstractmethod
-    async def _sweep(self, sweep: Sweep) -> Pruned: ...
+    def __init__(self, change: Change) -> None:
+        self._change, self._waiters = change, ChangeWaiter()
 
     @abstractmethod
     async def _loaded(self, operation: StoreOperation[Any]) -> Records:
@@ -47,12 +45,12 @@ class BatchedStore(ABC):
     @abstractmethod
     async def approval(self, approval_id: str) -> Approval | None: ...
 
-    async def claim(
+    def claim(
         self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, quotas: Quotas = NOTHING
-    ) -> ClaimRecord:
+    ) -> Awaitable[ClaimRecord]:
         row, used = entry_row(entry), (approval,) if approval is not None else ()
-        needs = quota_needs(quotas, used) if quotas or used else None
-        return await self._change(
+        needs = quota_needs(quotas, used) if quotas is not NOTHING or used else None
+        return self._change(
             StoreOperation(lambda records: records.claim(draft, row, approval, now, quotas), (), needs, draft.id)
         )
 
@@ -84,7 +82,7 @@ class BatchedStore(ABC):
         settled = await self._change(
             StoreOperation(lambda records: records.settle(claim_id, epoch, settlement, rows), (claim_id,))
         )
-        if settled:
+        if settled and self._waiters.waiting:
             self._waiters.wake([claim_id])
         return settled
 
@@ -102,13 +100,20 @@ class BatchedStore(ABC):
         )
 
     async def ask(
-        self, draft: Approval, now: float, most_pending: int, entry: Entry, cooldown: float = 0.0
+        self,
+        draft: Approval,
+        now: float,
+        most_pending: int,
+        entry: Entry,
+        cooldown: float = 0.0,
+        claim: str | None = None,
     ) -> Approval:
         row = entry_row(entry)
         question = ApprovalQuery(draft.binding, draft.tenant, draft.requester, now, now - cooldown)
         return await self._change(
             StoreOperation(
-                lambda records: records.ask(draft, now, most_pending, row, cooldown),
+                lambda records: records.ask(draft, now, most_pending, row, cooldown, claim),
+                (claim,) if claim is not None else (),
                 needs=Needs((draft.id,), (question,)),
             )
         )
@@ -129,10 +134,6 @@ class BatchedStore(ABC):
             lambda approval: approval is None or approval.pending_until is None,
             timeout,
         )
-
-    async def remember(self, rehearsal: Rehearsal, entry: Entry) -> None:
-        row = entry_row(entry)
-        await self._change(StoreOperation(lambda records: records.remember(rehearsal, row)))
 
     async def add_key(self, record: KeyRecord, entry: Entry) -> None:
         row, needs = entry_row(entry), Needs(keys=(record.digest,))
@@ -161,9 +162,6 @@ class BatchedStore(ABC):
     async def erase(self, index: int, fields: Sequence[str], entry: Entry) -> None:
         row, names, needs = entry_row(entry), tuple(fields), Needs(places=(index,))
         await self._change(StoreOperation(lambda records: records.erase(index, names, row), needs=needs))
-
-    async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
-        return await self._sweep(Sweep(now, before, limit))
 
     async def flush(self) -> None:
         await self._change(no_change())

@@ -19,18 +19,18 @@ class ChangeWaiter:
     """
 
     def __init__(self) -> None:
-        self._waiting: dict[str, _Wakeup] = {}
+        self.waiting: dict[str, _Wakeup] = {}
         self._reads: dict[tuple[Read[Any], str], _SharedReads] = {}
 
     def wake(self, names: Iterable[str]) -> None:
         for name in names:
-            if (wakeup := self._waiting.get(name)) is not None:
+            if (wakeup := self.waiting.get(name)) is not None:
                 wakeup.fire()
 
     async def until(self, name: str, read: Read[T], enough: Callable[[T], bool], timeout: float) -> T:
         """Return what `read` finds once `enough` accepts it, or its last value after `timeout` seconds."""
         loop = asyncio.get_running_loop()
-        deadline, wakeup = loop.time() + timeout, self._waiting.setdefault(name, _Wakeup())
+        deadline, wakeup = loop.time() + timeout, self.waiting.setdefault(name, _Wakeup())
         wakeup.waiters += 1
         wakeup.reset_interval()
         try:
@@ -49,7 +49,7 @@ class ChangeWaiter:
         wakeup.waiters -= 1
         if not wakeup.waiters:
             wakeup.cancel_timer()
-            self._waiting.pop(name, None)
+            self.waiting.pop(name, None)
 
     async def _read_next(self, name: str, read: Read[T]) -> T:
         """Wait for a read that has not started yet: one that is running may have started before the change."""

@@ -11,33 +11,16 @@ from assent.core.claims import ClaimRecord
 from assent.core.quotas import NOTHING, Quotas
 from assent.ports import Pruned, Store
 from assent.stores.base import BatchedStore
-from assent.stores.operations import Needs, StoreOperation, Sweep
+from assent.stores.operations import Needs, StoreOperation
 from assent.stores.record_rules import Records
 
 T = TypeVar("T")
 
 _MANY = 1_000_000
 _READS = frozenset(
-    {
-        "approval_for",
-        "approvals",
-        "check",
-        "claims",
-        "count_pending",
-        "decided_approvals",
-        "document",
-        "documents",
-        "entries",
-        "key_by_digest",
-        "keys",
-        "last_used_approval",
-        "leaves",
-        "length",
-        "rehearsed",
-        "sealed",
-        "urgent_approvals",
-    }
-)
+    ("approval_for", "approvals", "check", "claims", "count_pending", "decided_approvals", "document", "documents",
+     "entries", "key_by_digest", "keys", "last_used_approval", "leaves", "length", "sealed", "urgent_approvals")
+)  # fmt: skip
 
 
 def dry_run_store(store: Store) -> Store:
@@ -49,7 +32,7 @@ class DryRunStore(BatchedStore):
     """Applies the operations of every store to copies of the records that they need."""
 
     def __init__(self, store: Store) -> None:
-        super().__init__()
+        super().__init__(self._apply)
         self._store, self._records = store, Records()
 
     def __getattr__(self, name: str) -> Any:
@@ -91,10 +74,10 @@ class DryRunStore(BatchedStore):
     async def close(self) -> None:
         return None
 
-    async def _change(self, operation: StoreOperation[T]) -> T:
+    async def _apply(self, operation: StoreOperation[T]) -> T:
         return operation.apply(await self._loaded(operation))
 
-    async def _sweep(self, sweep: Sweep) -> Pruned:
+    async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
         return Pruned()
 
     async def _loaded(self, operation: StoreOperation[Any]) -> Records:

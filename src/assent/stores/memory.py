@@ -10,7 +10,7 @@ from assent.core.audit import Entry
 from assent.core.claims import FINISHED, ClaimRecord, State
 from assent.core.document import Document
 from assent.core.keys import KeyRecord
-from assent.ports import Cursor, LogEntry, Pruned, RawLogRow, Rehearsal
+from assent.ports import Cursor, LogEntry, Pruned, RawLogRow
 from assent.stores.base import BatchedStore
 from assent.stores.operations import StoreOperation, Sweep
 from assent.stores.record_rules import Records
@@ -23,10 +23,10 @@ class MemoryStore(BatchedStore):
     """Keeps all records in memory; no await between a read and a change makes every method atomic."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(self._apply)
         self._records = Records()
 
-    async def _change(self, operation: StoreOperation[T]) -> T:
+    async def _apply(self, operation: StoreOperation[T]) -> T:
         places = operation.needs.places if operation.needs is not None else ()
         log = self._records.changed.entries
         self._records.places = {place: log[place] for place in places if 0 <= place < len(log)}
@@ -136,14 +136,11 @@ class MemoryStore(BatchedStore):
         ]
         return sorted(chosen, key=lambda one: one.id)[:limit]
 
-    async def rehearsed(self, digest: str) -> Rehearsal | None:
-        return self._records.rehearsals.get(digest)
-
-    async def _sweep(self, sweep: Sweep) -> Pruned:
+    async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
+        sweep = Sweep(now, before, limit)
         return Pruned(
             self._expire_results(sweep),
             self._delete_approvals(sweep),
-            self._delete_rehearsals(sweep),
             self._delete_counts(sweep),
             self._delete_documents(sweep),
         )
@@ -171,13 +168,6 @@ class MemoryStore(BatchedStore):
         for name in over[: sweep.limit]:
             del approvals[name]
         return len(over[: sweep.limit])
-
-    def _delete_rehearsals(self, sweep: Sweep) -> int:
-        rehearsals = self._records.rehearsals
-        old = [name for name, one in rehearsals.items() if one.at <= sweep.before][: sweep.limit]
-        for name in old:
-            del rehearsals[name]
-        return len(old)
 
     def _delete_counts(self, sweep: Sweep) -> int:
         rates, tallies = self._records.rates, self._records.tallies

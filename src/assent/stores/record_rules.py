@@ -10,15 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, Inexact
 
+from assent.audit.leaf import BadEntry, redact
 from assent.audit.leaf_encoder import Sealed
-from assent.audit.leaf_values import BadEntry, redact
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.document import Document, DocumentName
 from assent.core.keys import KeyRecord
 from assent.core.quotas import EXACT, BudgetCharge, Quotas, RateSlot
 from assent.errors import StoreError
-from assent.ports import ApprovalGone, ClaimExists, CoolingDown, OverBudget, RateLimited, Rehearsal, TooManyPending
+from assent.ports import ApprovalGone, ClaimExists, CoolingDown, OverBudget, RateLimited, TooManyPending
 
 _SKEW = 60.0
 """Seconds by which the clocks of replicas may differ."""
@@ -45,7 +45,6 @@ class ChangeSet:
     moved: dict[str, ClaimRecord] = field(default_factory=dict)
     """Claims whose progress alone has changed (`rows.move_row`), as they were before."""
     approvals: set[str] = field(default_factory=set)
-    rehearsals: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
     documents: set[DocumentName] = field(default_factory=set)
     """Documents that were written, or deleted if no record of that name is left."""
@@ -61,7 +60,6 @@ class Records:
 
     claims: dict[str, ClaimRecord] = field(default_factory=dict)
     approvals: dict[str, Approval] = field(default_factory=dict)
-    rehearsals: dict[str, Rehearsal] = field(default_factory=dict)
     keys: dict[str, KeyRecord] = field(default_factory=dict)
     documents: dict[DocumentName, Document] = field(default_factory=dict)
     rates: dict[str, float] = field(default_factory=dict)
@@ -191,10 +189,15 @@ class Records:
             if record is not None and record.epoch == epoch and record.state is State.STARTED:
                 self._move_claim(record._replace(lease_until=lease_until), record)
 
-    def ask(self, draft: Approval, now: float, most_pending: int, row: Sealed, cooldown: float) -> Approval:
+    def ask(
+        self, draft: Approval, now: float, most_pending: int, row: Sealed, cooldown: float, claim: str | None = None
+    ) -> Approval:
         existing = self.approval_for(draft.binding, now)
         if existing is not None:
             return existing
+        running = self.claims.get(claim) if claim is not None else None
+        if running is not None and not running.is_stale(now):
+            raise ClaimExists(running)
         own = [one for one in self.approvals.values() if one.asker == draft.asker]
         if sum(one.state_at(now) is ApprovalState.PENDING for one in own) >= most_pending:
             raise TooManyPending(draft.requester)
@@ -231,11 +234,6 @@ class Records:
         return min(
             (one for one in used if one.asked_at < before), key=lambda one: (-one.asked_at, one.id), default=None
         )
-
-    def remember(self, rehearsal: Rehearsal, row: Sealed) -> None:
-        self.rehearsals[rehearsal.digest] = rehearsal
-        self.changed.rehearsals.add(rehearsal.digest)
-        self.append([row])
 
     def add_key(self, record: KeyRecord, row: Sealed) -> None:
         if record.digest in self.keys:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
 
 import orjson
 
+from assent.audit.leaf import BadEntry, unpack
 from assent.audit.leaf_encoder import Sealed, seal
-from assent.audit.leaf_values import BadEntry, unpack
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
@@ -130,12 +129,7 @@ def approval_row(approval: Approval) -> tuple[Any, ...]:
 
 
 def decisions_column(approval: Approval) -> bytes:
-    return to_json([_decision_fields(decision) for decision in approval.decisions])
-
-
-def _decision_fields(decision: Decision) -> dict[str, Any]:
-    """A decision in JSON; without a reason it has the form that earlier versions read."""
-    return {name: value for name, value in asdict(decision).items() if name != "reason" or value}
+    return to_json([decision.as_json() for decision in approval.decisions])
 
 
 def approval_of(row: Sequence[Any]) -> Approval:
@@ -160,14 +154,16 @@ def key_row(record: KeyRecord) -> tuple[Any, ...]:
         record.created_at,
         record.revoked_at,
         record.expires_at,
+        record.made_by or None,
+        record.made_in or None,
     )
 
 
 def key_of(row: Sequence[Any]) -> KeyRecord:
-    digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at = row
+    digest, start, name, kind, tenant, scopes, roles, mode, created, revoked, expires, made_by, made_in = row
     granted = frozenset(orjson.loads(scopes)), frozenset(orjson.loads(roles))
     who = Principal(name, kind, tenant, *granted, mode=mode, method="api_key")
-    return KeyRecord(digest, start, who, created_at, revoked_at, expires_at)
+    return KeyRecord(digest, start, who, created, revoked, expires, made_by or "", made_in or "")
 
 
 def to_json(value: Any) -> bytes:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, get_args
 
+from assent.checks.probe.call_tools import PATIENCE, calling
+from assent.checks.probe.list_tools import contracts_in, listed_in
+from assent.checks.verify import Observer, Verdict, database_at, promises_of, verify
+from assent.checks.verify.observe import Hook
+from assent.checks.verify.run import Calls
 from assent.contract.model import Contract
-from assent.probe.call_tools import PATIENCE, calling
-from assent.probe.list_tools import contracts_in, listed_in
-from assent.verify import Observer, Verdict, database_at, promises_of, verify
-from assent.verify.observe import Hook
-from assent.verify.run import Calls
 
 
 def assert_promises_kept(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import wraps
 from inspect import isawaitable
-from typing import Any
+from typing import Any, cast
 
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reader import read_contract
@@ -15,13 +16,72 @@ from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.outcome import Outcome, Refusal
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
-from assent.guards import GuardRule
+from assent.errors import StoreError
 from assent.pipeline.authenticate import authenticate
 from assent.pipeline.effects import EffectRunner
 from assent.pipeline.govern import govern
 from assent.pipeline.ports_factory import make_ports
-from assent.ports import Store
+from assent.ports import Rules, Store
+from assent.rules.guards import GuardRule
 from assent.stores.memory import MemoryStore
+
+WRITES = ("claim", "admit", "retake", "mark_in_doubt", "settle", "extend", "ask", "decide", "put_document", "append")
+READS = ("claim_by_id", "wait_until_ended", "approval", "approval_for", "document")
+
+Fails = Callable[[str, int], bool]
+
+
+class BrokenStore:
+    """A store that refuses chosen operations before anything is written.
+
+    `fails` gets the operation's name and its position; `operations` lists all attempts.
+    """
+
+    def __init__(self, inner: Store, fails: Fails) -> None:
+        self.inner, self.fails = inner, fails
+        self.operations: list[str] = []
+
+    def as_store(self) -> Store:
+        return cast("Store", self)
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.inner, name)
+        if name not in WRITES + READS:
+            return method
+        return self._sync(name, method) if name == "append" else self._async(name, method)
+
+    def _count_or_fail(self, name: str) -> None:
+        before = len(self.operations)
+        self.operations.append(name)
+        if self.fails(name, before):
+            raise StoreError(f"the store failed at {name}")
+
+    def _sync(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(method)
+        def tried(*args: Any, **kwargs: Any) -> Any:
+            self._count_or_fail(name)
+            return method(*args, **kwargs)
+
+        return tried
+
+    def _async(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        @wraps(method)
+        async def tried(*args: Any, **kwargs: Any) -> Any:
+            self._count_or_fail(name)
+            return await method(*args, **kwargs)
+
+        return tried
+
+
+def failing_at(*names: str) -> Fails:
+    """Fail every operation with one of these names."""
+    return lambda name, _: name in names
+
+
+def failing_nth(n: int) -> Fails:
+    """Fail the n-th operation, counted from zero."""
+    return lambda _, before: before == n
+
 
 Function = Callable[[dict[str, Any]], Any]
 """A tool: takes arguments; returns a result, its structured part, an exception or an awaitable."""
@@ -81,7 +141,7 @@ async def as_given(credentials: Any) -> Principal:
     return credentials
 
 
-AGENT = Principal("agent", "agent", scopes=frozenset({"*"}))
+AGENT = Principal("agent", "agent", scopes=frozenset({"*"}), asks="person")
 ANN = Principal("ann", "human", scopes=frozenset({"*"}), roles=frozenset({"approver"}))
 
 
@@ -114,8 +174,7 @@ class World:
             new_id=lambda: f"id-{next(ids)}",
             work=self.work,
             derive_key=lambda claim: f"key-of-{claim[:8]}",
-            guards=guards,
-            mode=mode,
+            rules=Rules(mode=mode, guards=guards),
             attach=0.0,
         )
 
@@ -150,5 +209,5 @@ class World:
         return await govern(Request(tool, arguments, principal, keys, reply, can_ask=can_ask), self.ports)
 
     def but(self, **changes: Any) -> None:
-        """Change some of the ports."""
-        self.ports = self.ports._replace(**changes)
+        """Change some of the ports or of their rules."""
+        self.ports = self.ports.but(**changes)

@@ -13,7 +13,7 @@ from assent.core.tool import Tool
 from assent.mcp.call_meta import META_KEY
 from assent.mcp.channel import CannotAsk
 from assent.mcp.jsonrpc import RpcError
-from assent.mcp.mirrored_headers import header_names, mirror_arguments
+from assent.mcp.mirrored_headers import mirror_arguments
 from assent.mcp.protocol import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -130,7 +130,8 @@ class McpLink:
                 raise OutcomeUnknown(error.message, error) from error
             if error.code in _BEFORE_RUNNING:
                 raise NotRun(error.message, error) from error
-            raise OutcomeUnknown(f"upstream {self.name!r} answered with error {error.code}") from error
+            detail = f"upstream {self.name!r} answered with error {error.code}"
+            raise OutcomeUnknown(detail, said=error.message) from error
 
     async def _request_with_questions(
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
@@ -167,19 +168,11 @@ class McpLink:
 
 def param_headers(tool: Tool, arguments: Mapping[str, Any]) -> Headers:
     """The `Mcp-Param-*` headers in which a tool wants its arguments mirrored, in either era of the caller."""
-    named = header_map(tool)
+    named = tool.header_names
     if not named:
         return []
     headers = mirror_arguments(named, arguments)
     return [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-
-
-def header_map(tool: Tool) -> Mapping[tuple[str, ...], str]:
-    """The arguments of a tool that are mirrored in headers."""
-    found: Mapping[tuple[str, ...], str] | None = tool.derived.get("headers")
-    if found is None:
-        found = tool.derived["headers"] = header_names(tool.definition["inputSchema"])
-    return found
 
 
 def drop_invalid_meta(result: dict[str, Any]) -> dict[str, Any]:

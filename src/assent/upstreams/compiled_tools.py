@@ -2,28 +2,45 @@
 
 An upstream's annotations are claims. They never make a tool less guarded than a confident inference does, unless
 the upstream is trusted or a contract says so. An inference never lowers a host's guard either: the hints of an
-inferred tool are no laxer than the upstream's own, unless the operator trusts its annotations or chose a profile.
+inferred tool are no laxer than the upstream's own. If the operator trusts its annotations or chose a profile, or if
+Assent ships the contract, only the hints that the upstream really sends are compared.
 """
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
+from assent.contract.completeness import incomplete
+from assent.contract.infer import Inference, classify
 from assent.contract.model import Contract
-from assent.contract.profiles import Profile
+from assent.contract.profiles import HistoricNames, Profile
 from assent.contract.reader import read_contract
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import Claims, read_claims
 from assent.core.shown_definition import shown_tool
 from assent.core.tool import Tool, compile_tool
 from assent.errors import ContractError
-from assent.infer import Inference, classify
 from assent.upstreams.tasks import ONLY_AS_A_TASK, plain_definition
 
+logger = logging.getLogger(__name__)
 CONFIDENT = 0.8
 _BLANKET = 3
+_CATEGORIES = {
+    Tier.READ: ("read", "Reads data"),
+    Tier.COMPUTE: ("compute", "Runs work"),
+    Tier.WRITE: ("write", "Adds or changes data"),
+    Tier.SHARE_EXPORT: ("share", "Shares or exports data"),
+    Tier.EXTERNAL_SPEND: ("spend", "Spends money"),
+    Tier.DESTRUCTIVE: ("delete", "Deletes data or takes something back"),
+}
+"""The category of a tool without a contract, for programs and for people."""
+BULK = 100
+"""How many ids an inferred write may name without a question."""
+_LIST_OF_IDS = re.compile(r"(?:^|_)ids$|[a-z]I[dD]s$")
 NO_CONTRACT = "it has no contract"
 """The reason for withholding a tool when contracts are not inferred."""
 
@@ -39,7 +56,7 @@ class UpstreamPolicy:
     without_contract: Literal["infer", "error", "withhold"] = "infer"
     safe_names: bool = False
     has_test: bool = False
-    historic_names: bool = False
+    historic_names: HistoricNames = False
     visibility: str | None = None
     """The visibility of tools whose contract does not set one; default: from the profile."""
     chosen: bool = False
@@ -73,8 +90,9 @@ def compile_tools(
     unaccepted: Mapping[str, str] | None = None,
     *,
     blanket: bool | None = None,
+    shipped: Mapping[str, Contract] | None = None,
 ) -> CompiledTools:
-    """Compile every definition with its written contract or an inferred one; a tool that has neither is withheld.
+    """Compile every definition with its written, shipped or inferred contract; a tool that has none is withheld.
 
     `unaccepted` maps the upstream's names of definitions that no person accepted to the reason. `blanket` says
     whether the upstream marks all its tools destructive; by default it is read from the definitions.
@@ -96,16 +114,19 @@ def compile_tools(
         if not plain:
             withheld[canonical] = ONLY_AS_A_TASK
             continue
-        written = contracts.get(canonical)
+        written, known = contracts.get(canonical), (shipped or {}).get(canonical)
         shown = shown_tool(definition, replaced_by(written))
         if shown.unusable:
             withheld[canonical] = shown.unusable
             continue
         definition = shown.definition
         try:
-            contract = written or _infer_contract(canonical, definition, policy, blanket=blanket)
+            contract = written or known or _infer_contract(canonical, definition, policy, blanket=blanket)
             if contract is None:
                 withheld[canonical] = NO_CONTRACT
+                continue
+            if written is not None and (reason := _incomplete(written, definition, policy.profile)) is not None:
+                withheld[canonical] = reason
                 continue
             tools.append(
                 compile_tool(
@@ -118,9 +139,9 @@ def compile_tools(
                     historic_names=policy.historic_names,
                     open_world=contract.open_world is None and classify(definition).open_world,
                     visibility=policy.visibility,
-                    written=written is not None,
+                    written=(written or known) is not None,
                     labels_trusted=policy.trust == "annotations",
-                    claims=None if written or policy.vouched else read_claims(definition),
+                    claims=None if written else _claims(definition, as_said=policy.vouched or known is not None),
                 )
             )
             if shown.removed:
@@ -128,6 +149,17 @@ def compile_tools(
         except ContractError as error:
             withheld[canonical] = f"its definition cannot be used: {error.faults[0]}"
     return CompiledTools(tuple(tools), withheld, hidden)
+
+
+def _incomplete(contract: Contract, definition: Mapping[str, Any], profile: Profile) -> str | None:
+    """Why a contract is refused that leaves fields open; where that is only noted, it is logged."""
+    fault = incomplete(contract, definition, profile)
+    if fault is None:
+        return None
+    if profile.completeness == "required":
+        return f"{fault.message}. {fault.remedy}"
+    logger.warning("%s", fault)
+    return None
 
 
 def replaced_by(contract: Contract | None) -> frozenset[str]:
@@ -150,12 +182,26 @@ def _infer_contract(
         "risk": judged.risk,
         "overwrites": judged.overwrites,
         "open_world": judged.open_world,
+        "category": _CATEGORIES[judged.tier][0],
+        "category_label": _CATEGORIES[judged.tier][1],
         "labels": inference.labels.as_json(),
     }
-    title = definition.get("title") or _annotated_title(definition)
-    if isinstance(title, str) and title.strip():
-        fields["title"] = title[:2000]
+    if judged.tier is Tier.WRITE and (selectors := _selectors(definition)):
+        fields |= {"selects": selectors, "bulk": BULK}
+    if policy.trust == "annotations" and read_claims(definition).idempotent and not policy.profile.mechanical:
+        fields["hints"] = {"idempotent": True, "because": "Its server says so, and its annotations are trusted."}
     return read_contract(name, fields)
+
+
+def _selectors(definition: Mapping[str, Any]) -> list[str]:
+    """The required lists of ids: an empty one, a `*` in it or a long one makes a call ambiguous."""
+    given = definition.get("inputSchema")
+    schema: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    named, needed = schema.get("properties"), schema.get("required")
+    if not isinstance(named, Mapping) or not isinstance(needed, list):
+        return []
+    lists = [name for name, one in named.items() if isinstance(one, Mapping) and one.get("type") == "array"]
+    return [name for name in lists if name in needed and _LIST_OF_IDS.search(name)]
 
 
 class Judged(NamedTuple):
@@ -174,7 +220,7 @@ def judge_definition(
 
     The gateway and `contract init` use this, so that both decide alike.
     """
-    from assent.infer.page_views import is_view
+    from assent.contract.infer.classifier import is_view
 
     claims, trusted = read_claims(definition), policy.trust == "annotations"
     if blanket and claims.destructive and inference.confidence >= CONFIDENT and is_view(definition):
@@ -227,6 +273,6 @@ def _claimed_tier(claims: Claims) -> Tier | None:
     return Tier.DESTRUCTIVE if claims.destructive else Tier.WRITE
 
 
-def _annotated_title(definition: Mapping[str, Any]) -> Any:
-    annotations = definition.get("annotations")
-    return annotations.get("title") if isinstance(annotations, Mapping) else None
+def _claims(definition: Mapping[str, Any], *, as_said: bool) -> Claims:
+    claims = read_claims(definition)
+    return claims.as_said() if as_said else claims

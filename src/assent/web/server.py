@@ -153,9 +153,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._timer = None
 
 
-def make_server(
-    app: App, *, http: type[BoundedProtocol] = BoundedProtocol, keep_alive: int = 75, drain: int = 20, **extra: Any
-) -> uvicorn.Server:
+def make_server(app: App, *, keep_alive: int = 75, drain: int = 20, **extra: Any) -> uvicorn.Server:
     """A uvicorn server for `app`; run it with `serve(sockets=[...])`.
 
     When the server stops, requests have `drain` seconds to end. That is shorter than the half minute after which
@@ -164,7 +162,7 @@ def make_server(
     return uvicorn.Server(
         uvicorn.Config(
             app,
-            http=http,
+            http=BoundedProtocol,
             loop="none",
             ws="none",
             proxy_headers=False,
@@ -201,21 +199,15 @@ def tune_gc() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-def bind(host: str, port: int, *, shared: bool = False, accepts: bool = True) -> socket.socket:
-    """Opens a listening socket, so that the port is known and taken before anything starts.
-
-    Several processes of one user can share a port, and Linux spreads connections evenly over those that accept.
-    """
+def bind(host: str, port: int) -> socket.socket:
+    """Opens a listening socket, so that the port is known and taken before anything starts."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Name the protocol: asyncio disables Nagle's delay only for sockets that are explicitly TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if shared:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         listener.bind((host, port))
-        if accepts:
-            listener.listen(2048)
+        listener.listen(2048)
     except OSError:
         listener.close()
         raise

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assent.client.adapters.arguments import Checks, read_arguments
+from assent.client.adapters.toolbox import Checks, read_arguments
 from assent.core.outcome import Refusal
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from assent.client.adapters.names import Names
+from assent.client.adapters.toolbox import Names
 
 LEGAL = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 

@@ -17,11 +17,12 @@ import pytest
 from mcp import Client
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
+from mcp.server.auth.provider import RegistrationError
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
 from assent.gateway.app import GatewayApp
-from assent.gateway.auth.embedded import clients
-from assent.gateway.auth.embedded.clients import OAuthClients
+from assent.people.authorization_server import clients
+from assent.people.authorization_server.clients import OAuthClients
 from support.console_browser import Browser, signed_in
 from support.gateways import post, rpc, shop_gateway
 
@@ -97,7 +98,7 @@ async def connected(url: str, person: Person, storage: Memory | None = None) -> 
 async def shop(folder: Path, **more: Any) -> AsyncIterator[tuple[str, GatewayApp]]:
     async with shop_gateway(folder, **{**EMBEDDED, **more}) as (url, app, _):
         public = url.removesuffix("/mcp")
-        await app.apply_settings(app.settings.model_copy(update={"public_url": public}))
+        await app.use(app.settings.model_copy(update={"public_url": public}))
         yield url, app
 
 
@@ -207,19 +208,56 @@ async def register(url: str, redirect: str) -> httpx2.Response:
         return await http.post(url.removesuffix("/mcp") + "/register", json=metadata)
 
 
-async def test_a_flood_of_registrations_keeps_no_other_client_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(clients, "MOST_CLIENTS", 5)
+async def test_a_flood_of_registrations_keeps_nobody_out_and_pushes_nobody_out(tmp_path: Path) -> None:
     async with shop_gateway(tmp_path, **EMBEDDED) as (url, app, _):
-        known = OAuthClients(app.store, time.time)
-        used = OAuthClientInformationFull(client_id="used", redirect_uris=[BACK])  # type: ignore[list-item]
-        await known.keep_used(used)
-        made = [await register(url, BACK) for _ in range(10)]
-        assert [one.status_code for one in made] == [201] * 10
-        assert await known.find("used") is not None, "a person has allowed it"
-        assert await known.find(made[-1].json()["client_id"]) is not None
-        assert await known.find(made[0].json()["client_id"]) is None
+        now = [time.time()]
+        known = OAuthClients(app.store, lambda: now[0], app.ports.keyed_hash)
+        old = OAuthClientInformationFull(client_id="of-0.2.0", redirect_uris=[BACK])  # type: ignore[list-item]
+        await known.keep_used(old)
+        waiting = (await register(url, BACK)).json()["client_id"]
+        for number in range(2000):
+            known.register(OAuthClientInformationFull(client_id=str(number), redirect_uris=[BACK]))  # type: ignore[list-item]
+        assert (await register(url, BACK)).status_code == 201
+        found = await known.find(waiting)
+        assert found is not None and [str(uri) for uri in found.redirect_uris or ()] == [BACK]
+        assert await known.find("of-0.2.0") is not None, "a person has allowed it"
+        assert len(await app.store.documents("oauth_client", now[0])) == 1, "a registration leaves nothing behind"
+        now[0] += clients.UNUSED_LASTS + 1
+        assert await known.find(waiting) is None
+        await known.keep_used(found)
+        assert await known.find(waiting) is not None
+
+
+async def test_an_id_is_ours_or_nobodys(tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path, **EMBEDDED) as (url, app, _):
+        known = OAuthClients(app.store, time.time, app.ports.keyed_hash)
+        mine = (await register(url, BACK)).json()["client_id"]
+        other = OAuthClients(app.store, time.time, lambda text: "0" * 64)
+        evil = OAuthClientInformationFull(client_id="x", redirect_uris=["https://evil.example/"])  # type: ignore[list-item]
+        other.register(evil)
+        swapped = str(evil.client_id).partition(".")[0] + "." + mine.partition(".")[2]
+        for forged in (
+            str(evil.client_id),
+            swapped,
+            mine[:-1],
+            mine + "0",
+            clients.PREFIX,
+            clients.PREFIX + ".",
+            mine * 9,
+        ):
+            assert await known.find(forged) is None
+        secret = OAuthClientInformationFull(
+            client_id="x",
+            client_secret="asked for",
+            redirect_uris=[BACK],
+            token_endpoint_auth_method="client_secret_post",
+        )  # type: ignore[list-item]
+        known.register(secret)
+        found = await known.find(str(secret.client_id))
+        assert found is not None and found.client_secret == secret.client_secret != "asked for"
+        many = [f"https://a.example/{token}" for token in map(str, range(3000))]
+        with pytest.raises(RegistrationError):
+            known.register(OAuthClientInformationFull(client_id="x", redirect_uris=many))  # type: ignore[arg-type]
 
 
 async def test_only_sound_redirect_addresses_are_registered_and_bodies_are_bounded(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ async def test_other_settings_do_not_lose_the_keys_of_an_issuer_who_is_away(tmp_
     async with oauth(tmp_path) as there:
         await there.names(there.provider.token(scope="orders:read"))
         there.provider.away, before = True, len(there.provider.fetched)
-        await there.gateway_app.apply_settings(there.gateway_app.settings.model_copy(update={"mode": "observe"}))
+        await there.gateway_app.use(there.gateway_app.settings.model_copy(update={"mode": "observe"}))
         assert await there.names(there.provider.token("bob", scope="orders:read"))
         assert len(there.provider.fetched) == before + 1, "it was asked again"
 
@@ -186,7 +186,7 @@ async def test_keys_are_rotated_without_a_restart_and_the_old_one_is_forgotten(t
     async with oauth(tmp_path) as there:
         clock = Clock(time.time())
         issuer = Issuer(there.provider.issuer, there.provider.audience)
-        there.gateway_app.authenticator.tokens = JwtVerifier(issuer, fetch_json, clock)
+        there.gateway_app.current.rulebook.authenticator.tokens = JwtVerifier(issuer, fetch_json, clock)
         old = there.provider.token(scope="orders:read", jti="1")
         assert await there.names(old) == ["list_orders"]
         unseen = there.provider.token(scope="orders:read", jti="2")
@@ -239,7 +239,7 @@ async def test_a_hundred_strangers_are_one_entry(tmp_path: Path) -> None:
             return [one for one in await there.gateway_app.store.entries() if one.entry.kind == "authentication"]
 
         assert await denials() == []
-        there.gateway_app.authenticator.failed_auth.write()
+        there.gateway_app.auth.failed_auth.write()
         (logged,) = await denials()
         assert logged.entry.values["codes"] == {"authenticate.invalid": 100}
         assert logged.entry.values["addresses"] == {"127.0.0.1": 100}

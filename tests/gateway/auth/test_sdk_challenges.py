@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -18,11 +18,10 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata
 
-from assent.console.signin_links import make_link_token
 from assent.contract.yaml_document import write_yaml
 from assent.core.principal import Principal
 from assent.gateway.app import GatewayApp
-from assent.gateway.people.sessions import Sessions
+from assent.people.console.signin_links import make_link_token
 from gateway.auth.test_embedded_server import BACK, Memory
 from gateway.auth.test_embedded_server import Person as ConsentingPerson
 from support.console_browser import EVERY_ROLE, Browser, signed_in
@@ -120,7 +119,7 @@ async def move(app: GatewayApp, url: str) -> None:
     auth = app.settings.auth
     jwt = auth.jwt.model_copy(update={"audience": url}) if auth.jwt is not None else None
     changed = {"public_url": url.removesuffix("/mcp"), "auth": auth.model_copy(update={"jwt": jwt})}
-    await app.apply_settings(app.settings.model_copy(update=changed))
+    await app.use(app.settings.model_copy(update=changed))
 
 
 @asynccontextmanager
@@ -169,9 +168,9 @@ async def test_an_old_sign_in_is_renewed_and_the_call_succeeds(kind: str, tmp_pa
         if isinstance(person, PersonOfTheProvider):
             person.signed_in_at = an_hour_ago
         if isinstance(person, PersonOfTheConsole):
-            sessions = Sessions(lambda: app.store, time.time)
-            (session,) = await sessions.of(ANN)
-            await sessions.replace_principal(session, replace(session.principal, auth_time=an_hour_ago))
+            (kept,) = await app.store.documents("console_session", time.time())
+            body = {**json.loads(kept.body), "auth_time": an_hour_ago}
+            await app.store.put_document(kept._replace(body=json.dumps(body).encode()), time.time())
         async with connected(url, person) as client:
             await client.list_tools()
             result = await client.call_tool("list_orders", {})

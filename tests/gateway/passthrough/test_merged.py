@@ -16,6 +16,7 @@ from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
 from assent.gateway.app import GatewayApp
+from assent.upstreams.oauth.owner import SHARED
 from support.aging import aged
 from support.gateways import gateway, post, rpc
 from support.library_server import Library
@@ -194,22 +195,22 @@ async def test_an_upstreams_own_list_changes_are_heard_at_once(era: str, tmp_pat
                 async with asyncio.timeout(10):
                     while await heard.get() != "ToolListChangedNotification":
                         pass
-                    while "alpha_get_fresh" not in gateway_app.catalogue().tools:
+                    while "alpha_get_fresh" not in gateway_app.current.catalogue.tools:
                         assert await heard.get() == "ToolListChangedNotification"
             else:
                 async with client.listen(tools_list_changed=True) as stream:
                     await client.call_tool("alpha_find_words2", {})
                     async with asyncio.timeout(10):
-                        while "alpha_get_fresh" not in gateway_app.catalogue().tools:
+                        while "alpha_get_fresh" not in gateway_app.current.catalogue.tools:
                             await anext(stream)
-    assert "alpha_get_fresh" in gateway_app.catalogue().tools
+    assert "alpha_get_fresh" in gateway_app.current.catalogue.tools
 
 
 async def test_the_upstreams_session_ends_with_the_clients(tmp_path: Path) -> None:
     async with libraries(tmp_path, ("handshake", "handshake")) as (url, gateway_app, _one, _two):
         async with connect(url, "legacy", None) as client:
             await client.call_tool("alpha_find_words", {})
-            upstream_sessions = gateway_app.links["alpha"]._live.upstream_sessions
+            upstream_sessions = gateway_app.current.links["alpha"]._live.upstream_sessions
             assert len(upstream_sessions) == 1
         async with asyncio.timeout(10):
             while len(upstream_sessions):  # noqa: ASYNC110 (ended in the background)
@@ -230,3 +231,14 @@ async def test_an_old_request_without_a_session_is_told_to_open_one(tmp_path: Pa
         answer = await post(url, rpc("resources/list"))
     assert answer.status_code == 400
     assert "session" in answer.json()["error"]["message"].lower()
+
+
+async def test_the_instructions_of_a_single_server_are_as_it_wrote_them(tmp_path: Path) -> None:
+    library = Library("alpha")
+    async with serving(library.server.streamable_http_app()) as upstream:
+        settings = {"s": {"url": upstream, "auth": "key"}}
+        async with gateway(tmp_path, settings, contracts=[]) as (url, app):
+            await app.runtime.vault.put("s", SHARED, {"key": "k"})
+            await app.reload("s")
+            async with connect(url, "auto", None) as client:
+                assert client.instructions == "Ask alpha first."

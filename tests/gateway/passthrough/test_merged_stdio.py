@@ -108,7 +108,7 @@ async def test_a_client_hears_no_more_than_it_asked_for_whatever_another_wants(e
         await calm.find_words(url, era, "error")
         await curious.find_words(url, era, "debug")
         await calm.find_words(url, era, "error")
-        level = gateway_app.links["beta"].upstream.level  # type: ignore[union-attr]
+        level = gateway_app.current.links["beta"].upstream.level  # type: ignore[union-attr]
     assert (curious.logged, calm.logged) == (["log of beta"], [])
     assert level == ("debug" if era == "legacy" else None)
 

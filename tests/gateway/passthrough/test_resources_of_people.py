@@ -48,8 +48,8 @@ async def test_each_person_finds_their_own_resources_and_no_others(tmp_path: Pat
         upstreams = {"notes": {"url": notes.url, "auth": "key", "identity": "per_user"}, "other": {"url": other.url}}
         async with gateway(tmp_path, upstreams, auth={"api_keys": keys}, contracts=[]) as (url, app):
             for name in ("ann", "ben"):
-                await app.vault.put("notes", PersonOwner("local", name), {"key": f"{name}'s key"})
-            await app.vault.put("notes", PersonOwner("", ""), {"key": "team"})
+                await app.runtime.vault.put("notes", PersonOwner("local", name), {"key": f"{name}'s key"})
+            await app.runtime.vault.put("notes", PersonOwner("", ""), {"key": "team"})
             await app.reload("notes")
             of_ann = await read(url, "ann", "ann://note")
             of_ben = await read(url, "ben", "ben://note")

@@ -9,7 +9,7 @@ import pytest
 from assent.errors import StoreError
 from assent.ports import ClaimExists
 from assent.stores import open_store
-from assent.stores.migrate import migrations
+from assent.stores.migrations import migrations
 from assent.stores.open import open_lazily
 from assent.stores.postgres import PostgresStore
 from support.postgres_server import drop_store, new_store_url, server_url

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from assent.stores.batching import PendingWrite
+from assent.stores import batching
+from assent.stores.batching import CommitBatcher, PendingWrite
 from assent.stores.operations import no_change
-from assent.stores.sqlite import commit_batcher
-from assent.stores.sqlite.commit_batcher import CommitBatcher
 
 
 class Hall:
@@ -86,7 +85,7 @@ async def test_two_turns_without_news_end_the_wait() -> None:
 
 
 async def test_patience_ends_where_the_news_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commit_batcher, "PATIENCE", 0.0)
+    monkeypatch.setattr(batching, "PATIENCE", 0.0)
     hall = Hall()
     for number in range(3):
         hall.enter(number)
@@ -96,8 +95,8 @@ async def test_patience_ends_where_the_news_does_not(monkeypatch: pytest.MonkeyP
 
 
 async def test_a_full_hall_is_handed_over_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commit_batcher, "MOST_TOGETHER", 4)
-    monkeypatch.setattr(commit_batcher, "PATIENCE", 1e9)
+    monkeypatch.setattr(batching, "MOST_TOGETHER", 4)
+    monkeypatch.setattr(batching, "PATIENCE", 1e9)
     hall = Hall()
     for number in range(8):
         hall.enter(number)

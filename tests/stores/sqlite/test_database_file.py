@@ -10,7 +10,7 @@ import pytest
 from assent.core.claims import State
 from assent.errors import StoreError
 from assent.stores import SqliteStore
-from assent.stores.migrate import migrations
+from assent.stores.migrations import migrations
 from assent.stores.sqlite.database_file import APPLICATION, open_writer, split
 from support.store_suite.drafts import NOW, claim_draft, entry
 
@@ -199,3 +199,15 @@ def test_a_sqlite_that_is_too_old_is_named_and_no_file_is_made(tmp_path: Path, m
     with pytest.raises(StoreError, match=r"Install one with SQLite 3\.33\.0 or newer"):
         SqliteStore(tmp_path / "assent.db")
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_dry_runs_that_an_earlier_version_kept_are_deleted_like_other_old_records(tmp_path: Path) -> None:
+    path = await made(tmp_path / "assent.db")
+    earlier = sqlite3.connect(path)
+    earlier.execute("INSERT INTO rehearsals (digest, preview, at) VALUES ('old', '{}', 1.0), ('new', '{}', ?)", (NOW,))
+    earlier.commit()
+    store = SqliteStore(path)
+    assert (await store.prune(NOW, NOW - 1)).documents == 1
+    await store.close()
+    assert earlier.execute("SELECT digest FROM rehearsals").fetchall() == [("new",)]
+    earlier.close()

@@ -26,9 +26,9 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from assent.core.principal import Principal
 from assent.gateway.app import GatewayApp
 from assent.upstreams.http.link import HttpLink
+from assent.upstreams.oauth.credentials import SubjectToken, current_subject
 from assent.upstreams.oauth.login import begin_sign_in, finish_sign_in
 from assent.upstreams.oauth.owner import SHARED, owner_of
-from assent.upstreams.oauth.subject import SubjectToken, current_subject
 from support.gateways import gateway
 from support.problems import problem
 
@@ -74,7 +74,9 @@ async def signed_in(url: str, address: str, app: GatewayApp, headers: dict[str, 
             metadata_url=METADATA,
         )
         answer = await consent(started.url)
-        await finish_sign_in(started, answer, app.vault, "suite", SHARED, Principal("operator", "human"), time.time)
+        await finish_sign_in(
+            started, answer, app.runtime.vault, "suite", SHARED, Principal("operator", "human"), time.time
+        )
         app.state.forget_credential("suite", SHARED)
         await app.reload("suite")
         refused = await list_and_call(address, headers)
@@ -106,7 +108,7 @@ async def exchanged(url: str, address: str, app: GatewayApp, headers: dict[str, 
     subject = jwt.decode(CONTEXT["idp_id_token"], options={"verify_signature": False})["sub"]
     caller = Principal(f"{CONTEXT['idp_issuer']}|{subject}", "agent", bearer=True, method="token")
     current_subject.set(SubjectToken(caller, CONTEXT["idp_id_token"]))
-    link = app.links["suite"]
+    link = app.current.links["suite"]
     assert isinstance(link, HttpLink)
     assert await link.missing_connection(caller) is None
     _, peer = await link.live.open_session({}, owner_of(caller))

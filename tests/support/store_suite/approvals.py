@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from assent.core.approval import Approval, ApprovalState
+from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord
 from assent.errors import StoreError
-from assent.ports import ApprovalGone, CoolingDown, Rehearsal, Store, TooManyPending
+from assent.ports import ApprovalGone, ClaimExists, CoolingDown, Store, TooManyPending
 from support.store_suite.drafts import NOW, OpenStore, approval_draft, approved, claim_draft, decision, entry, marks
 
 
@@ -37,6 +37,26 @@ class ApprovalPromises:
         asked = [stores[number % 2].ask(draft, NOW, 20, entry("approval")) for number, draft in enumerate(drafts)]
         assert len({approval.id for approval in await asyncio.gather(*asked)}) == 1
         assert await marks(stores[0]) == ["approval"]
+
+    async def test_no_question_is_asked_about_a_call_whose_key_is_claimed(self, store: Store) -> None:
+        """The approval may have been used up since the key was looked up: both are checked in one step."""
+        await store.claim(claim_draft("taken"), entry("intent"), None, NOW)
+        with pytest.raises(ClaimExists):
+            await store.ask(approval_draft("first"), NOW, 20, entry("approval"), claim="taken")
+        assert await store.approval("first") is None
+        other = approval_draft("other")
+        assert await store.ask(other, NOW, 20, entry("approval"), claim="free") == other
+        assert await store.ask(approval_draft("again"), NOW, 20, entry("approval"), claim="taken") == other
+        assert await marks(store) == ["intent", "approval"]
+
+    async def test_a_clients_answer_is_kept_with_its_name_and_time(self, store: Store) -> None:
+        asked = await store.ask(approval_draft(), NOW, 20, entry())
+        said = Decision("client:agent", "too_fast", NOW, "in-band", client="cli", seconds=0.02, claimed=9.5)
+        decided = await store.decide(asked.id, said, NOW, entry("decision"))
+        assert decided is not None and decided.decisions == (said,)
+        assert await store.approval(asked.id) == decided
+        assert decided.state_at(NOW) is ApprovalState.PENDING
+        assert decided.answered_too_fast == said
 
     async def test_an_unanswered_question_expires_on_the_second(self, store: Store) -> None:
         first = await store.ask(approval_draft("first"), NOW, 20, entry())
@@ -287,15 +307,6 @@ class ApprovalPromises:
         again = await open_store()
         assert await again.approval(given.id) == given
         await again.claim(claim_draft(), entry(), given.id, NOW + 2)
-
-    async def test_a_rehearsal_is_remembered_until_another_of_its_digest(self, store: Store) -> None:
-        first, second = Rehearsal("d", b'{"n":1}', NOW), Rehearsal("d", b'{"n":2}', NOW + 1)
-        await store.remember(first, entry("rehearsal"))
-        assert await store.rehearsed("d") == first
-        await store.remember(second, entry("rehearsal"))
-        assert await store.rehearsed("d") == second
-        assert await store.rehearsed("other") is None
-        assert await marks(store) == ["rehearsal", "rehearsal"]
 
     async def test_approvals_are_listed_in_pages_of_one_tenant_or_requester(self, store: Store) -> None:
         names = ["a", "b", "c", "d"]

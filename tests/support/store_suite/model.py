@@ -16,7 +16,7 @@ from assent.core.audit import Entry
 from assent.core.claims import Settlement, State
 from assent.core.quotas import BudgetCharge, Quotas, RateSlot
 from assent.errors import AssentError, StoreError
-from assent.ports import ClaimExists, Rehearsal, Store
+from assent.ports import ClaimExists, Store
 from assent.stores.memory import MemoryStore
 from support.store_suite.drafts import NOW, approval_draft, claim_draft, entry, key_draft
 
@@ -150,11 +150,6 @@ class StoreModel(RuleBasedStateMachine):
     def decide(self, number: int, person: str, yes: bool) -> None:
         decision = Decision(person, "approve" if yes else "decline", self.now)
         self.both(lambda store: store.decide(f"approval {number}", decision, self.now, self.written("decision")))
-
-    @rule(name=names, preview=st.binary(max_size=4))
-    def remember(self, name: str, preview: bytes) -> None:
-        self.both(lambda store: store.remember(Rehearsal(name, preview, self.now), self.written("rehearsal")))
-        self.both(lambda store: store.rehearsed(name))
 
     @rule(name=names)
     def add_key(self, name: str) -> None:

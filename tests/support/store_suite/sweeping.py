@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from assent.core.claims import Settlement, State
+from assent.core.document import Document
 from assent.core.quotas import Quotas, RateSlot
-from assent.ports import ClaimExists, Pruned, Rehearsal, Store
+from assent.ports import ClaimExists, Pruned, Store
 from support.store_suite.drafts import NOW, approval_draft, approved, claim_draft, decision, entry, succeeded
 from support.store_suite.dues import charge
 
@@ -51,20 +52,19 @@ class SweepPromises:
         assert {one.id for one in await store.approvals()} == {"given"}
         assert (await store.prune(NOW + 101, NOW + 101)).approvals == 1
 
-    async def test_rehearsals_and_counts_are_let_go_when_they_are_over(self, store: Store) -> None:
-        await store.remember(Rehearsal("old", b"{}", NOW), entry())
-        await store.remember(Rehearsal("new", b"{}", NOW + 10), entry())
+    async def test_documents_and_counts_are_let_go_when_they_are_over(self, store: Store) -> None:
+        await store.put_document(Document("kind", "old", b"{}", expires_at=NOW + 5), NOW)
+        await store.put_document(Document("kind", "new", b"{}", expires_at=NOW + 15), NOW)
         await store.admit(Quotas((RateSlot("r", 1, 5.0),), charge("1", until=NOW + 5).charges), NOW)
         assert await store.prune(NOW + 4, NOW - 1) == Pruned()
-        assert await store.prune(NOW + 5, NOW + 5) == Pruned(rehearsals=1, counts=2)
-        assert await store.rehearsed("old") is None
-        assert await store.rehearsed("new") is not None
+        assert await store.prune(NOW + 5, NOW + 5) == Pruned(documents=1, counts=2)
+        assert [one.id for one in await store.documents("kind", NOW)] == ["new"]
 
     async def test_a_sweep_is_bounded(self, store: Store) -> None:
         for number in range(5):
             await store.claim(claim_draft(f"{number}"), entry(), None, NOW)
             await store.settle(f"{number}", 1, succeeded(), [])
-            await store.remember(Rehearsal(f"{number}", b"{}", NOW), entry())
+            await store.put_document(Document("kind", f"{number}", b"{}", expires_at=NOW), NOW)
         swept = [await store.prune(LATER, LATER, limit=2) for _ in range(4)]
-        assert [(one.claims, one.rehearsals) for one in swept] == [(2, 2), (2, 2), (1, 1), (0, 0)]
+        assert [(one.claims, one.documents) for one in swept] == [(2, 2), (2, 2), (1, 1), (0, 0)]
         assert [bool(one) for one in swept] == [True, True, True, False]

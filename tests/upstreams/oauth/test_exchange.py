@@ -46,7 +46,7 @@ async def exchanging(folder: Path, grant: str, contracts: Sequence[str] = (), **
         async with gateway(folder, upstreams, auth=auth, contracts=list(contracts), visibility="locked") as (url, app):
             started = await begin_sign_in(notes.url, BACK)
             answer = await log_in(started.url, "operator")
-            await finish_sign_in(started, answer, app.vault, "notes", SHARED, OPERATOR, time.time)
+            await finish_sign_in(started, answer, app.runtime.vault, "notes", SHARED, OPERATOR, time.time)
             await app.reload("notes")
             yield url, app, notes, world
 

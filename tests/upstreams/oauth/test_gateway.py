@@ -44,13 +44,13 @@ async def read(http: httpx2.AsyncClient, url: str, name: str, note: str, tool: s
 
 
 async def connect(app: GatewayApp, server: OAuthServer, name: str) -> None:
-    await app.vault.put("notes", PersonOwner("local", name), (await sign_in(server, name)).as_json())
+    await app.runtime.vault.put("notes", PersonOwner("local", name), (await sign_in(server, name)).as_json())
 
 
 async def test_one_shared_connection_serves_every_caller(tmp_path: Path) -> None:
     async with oauth_server() as server, gateway(tmp_path, **settings(server, "shared")) as (url, app):
-        assert "notes" in app.troubles(), "it is not connected yet"
-        await app.vault.put("notes", SHARED, (await sign_in(server, "team")).as_json())
+        assert "notes" in app.tools.troubles, "it is not connected yet"
+        await app.runtime.vault.put("notes", SHARED, (await sign_in(server, "team")).as_json())
         await app.reload("notes")
         async with httpx2.AsyncClient() as http:
             assert (await read(http, url, "ann", "plan"))["content"][0]["text"] == "plan of team"
@@ -62,7 +62,7 @@ async def test_one_shared_connection_serves_every_caller(tmp_path: Path) -> None
 
 async def test_a_hundred_people_call_at_once_and_each_is_served_by_their_own_account(tmp_path: Path) -> None:
     async with oauth_server() as server, gateway(tmp_path, **settings(server, "per_user")) as (url, app):
-        await app.vault.put("notes", SHARED, (await sign_in(server, "operator")).as_json())
+        await app.runtime.vault.put("notes", SHARED, (await sign_in(server, "operator")).as_json())
         await app.reload("notes")
         for name in PEOPLE:
             await connect(app, server, name)
@@ -86,7 +86,7 @@ async def test_interleaved_calls_of_two_people_never_cross(
     names = [order.choice(("ann", "ben")) for _ in range(count)]
     endings = {count // 4, count // 2, count * 3 // 4}
     async with oauth_server(modern=modern) as server, gateway(tmp_path, **settings(server, "per_user")) as (url, app):
-        await app.vault.put("notes", SHARED, (await sign_in(server, "operator")).as_json())
+        await app.runtime.vault.put("notes", SHARED, (await sign_in(server, "operator")).as_json())
         await app.reload("notes")
         await connect(app, server, "ann")
         await connect(app, server, "ben")
@@ -110,7 +110,7 @@ async def test_interleaved_calls_of_two_people_never_cross(
 
 async def test_a_call_without_a_connection_says_so_and_nobody_elses_is_used(tmp_path: Path) -> None:
     async with oauth_server() as server, gateway(tmp_path, **settings(server, "per_user")) as (url, app):
-        await app.vault.put("notes", SHARED, (await sign_in(server, "operator")).as_json())
+        await app.runtime.vault.put("notes", SHARED, (await sign_in(server, "operator")).as_json())
         await app.reload("notes")
         await connect(app, server, "ann")
         async with httpx2.AsyncClient() as http:
@@ -125,7 +125,7 @@ async def test_a_call_without_a_connection_says_so_and_nobody_elses_is_used(tmp_
 
 async def test_a_revoked_account_stops_at_once_and_the_others_go_on(tmp_path: Path) -> None:
     async with oauth_server() as server, gateway(tmp_path, **settings(server, "per_user")) as (url, app):
-        await app.vault.put("notes", SHARED, (await sign_in(server, "operator")).as_json())
+        await app.runtime.vault.put("notes", SHARED, (await sign_in(server, "operator")).as_json())
         await app.reload("notes")
         await connect(app, server, "ann")
         await connect(app, server, "ben")
@@ -134,13 +134,13 @@ async def test_a_revoked_account_stops_at_once_and_the_others_go_on(tmp_path: Pa
             refused, served = await asyncio.gather(read(http, url, "ann", "a"), read(http, url, "ben", "b"))
         assert refused["isError"]
         assert served["content"][0]["text"] == "b of ben"
-        assert await app.vault.get("notes", PersonOwner("local", "ann")) is None
+        assert await app.runtime.vault.get("notes", PersonOwner("local", "ann")) is None
 
 
 async def test_no_token_is_in_the_store_the_log_or_an_answer(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     async with oauth_server() as server, gateway(tmp_path, **settings(server, "shared")) as (url, app):
         token = await sign_in(server, "team")
-        await app.vault.put("notes", SHARED, token.as_json())
+        await app.runtime.vault.put("notes", SHARED, token.as_json())
         await app.reload("notes")
         async with httpx2.AsyncClient() as http:
             answer = await read(http, url, "ann", "plan")
@@ -155,7 +155,7 @@ async def test_no_token_is_in_the_store_the_log_or_an_answer(tmp_path: Path, cap
 
 async def test_an_expired_token_that_cannot_be_renewed_now_is_tried_again_later(tmp_path: Path) -> None:
     async with oauth_server(lasts=1) as server, gateway(tmp_path, **settings(server, "shared")) as (url, app):
-        await app.vault.put("notes", SHARED, (await sign_in(server, "team")).as_json())
+        await app.runtime.vault.put("notes", SHARED, (await sign_in(server, "team")).as_json())
         await app.reload("notes")
         async with httpx2.AsyncClient() as http:
             began = time.monotonic()

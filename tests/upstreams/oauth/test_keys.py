@@ -60,12 +60,12 @@ async def test_an_operator_gives_the_key_that_lists_and_each_person_calls_with_t
             return CliRunner().invoke(login, ["notes", "-c", str(config), *more], input=f"{key}\n")
 
         async with gateway(tmp_path, **settings) as (url, app), httpx2.AsyncClient() as http:
-            assert "assent login notes" in str(app.troubles()["notes"])
+            assert "assent login notes" in str(app.tools.troubles["notes"])
             done = await asyncio.to_thread(assent_login, key="key-that-lists")
             assert "notes is connected." in done.output and "key-that-lists" not in done.output
             await app.reload("notes")
-            assert app.troubles() == {}
-            await app.vault.put("notes", PersonOwner("local", "ann"), {"key": "key-at-notes"})
+            assert app.tools.troubles == {}
+            await app.runtime.vault.put("notes", PersonOwner("local", "ann"), {"key": "key-at-notes"})
             served, refused = await read(http, url, "ann", "plan"), await read(http, url, "ben", "plan")
         gone = await asyncio.to_thread(assent_login, "--logout")
     assert served["content"][0]["text"] == "plan of ann"

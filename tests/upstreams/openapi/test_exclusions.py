@@ -88,7 +88,7 @@ def test_methods_about_the_connection_give_no_tool(method: str) -> None:
         ("read", True, None, True),
         ("read", True, "application/json", True),
         ("read", True, "application/geo+json", True),
-        ("read", True, "application/x-ndjson", True),
+        ("read", True, "application/x-ndjson", False),
         ("read", True, "application/json; charset=utf-8", True),
         ("read", True, "image/webp", False),
         ("read", True, "text/event-stream", False),
@@ -123,6 +123,25 @@ def test_marks_of_raw_responses_decide_exactly(side_effect: str, raw: bool, medi
 def test_ids_for_administration_give_no_tool_where_the_author_marks_operations(identifier: str, has_tool: bool) -> None:
     assert (reason(identifier=identifier, **{"x-side-effect": "read"}) is None) is has_tool
     assert reason(identifier=identifier) is None
+
+
+def test_paths_and_tags_for_administration_give_no_tool_where_the_author_marks_operations() -> None:
+    marked = {"operationId": "it", "x-side-effect": "read", "responses": ok()}
+
+    def excluded(path: str, **more: Any) -> str:
+        return "; ".join(one.reason for one in api({path: {"get": {**marked, **more}}}).excluded)
+
+    assert "its path has the segment 'admin'" in excluded("/admin/users")
+    assert "its path has the segment 'cron'" in excluded("/v1/cron/nightly")
+    assert "it has the tag 'Admin'" in excluded("/users", tags=["Admin"])
+    assert excluded("/administrators", tags=["badminton"]) == ""
+    assert api({"/admin/users": {"get": {"operationId": "it", "responses": ok()}}}).excluded == ()
+
+
+def test_streams_of_lines_give_no_tool_where_the_author_marks_operations() -> None:
+    lines = ok({"type": "object"}, "application/x-ndjson")
+    assert "a stream of lines" in (reason("post", responses=lines, **{"x-side-effect": "read"}) or "")
+    assert reason("get", responses=lines) is None
 
 
 def test_every_operation_is_a_tool_or_has_a_reason() -> None:

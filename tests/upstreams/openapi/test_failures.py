@@ -9,8 +9,8 @@ import pytest
 
 from assent.contract.parts import FailureMode
 from assent.ports import OutcomeUnknown, ToolFailed
-from assent.upstreams.openapi.failures import failed_result
 from assent.upstreams.openapi.http import Answered
+from assent.upstreams.openapi.result import failed_result
 
 MODES = {
     "card_declined": FailureMode(outcome="no_effect", status=402),
@@ -42,6 +42,34 @@ def test_a_declared_failure_is_raised_under_its_code(status: int, body: Any, cod
     with pytest.raises(ToolFailed) as caught:
         failed(status, {**body, "detail": "Why."}, modes=MODES)
     assert (caught.value.code, caught.value.detail) == (code, "Why.")
+
+
+def test_a_declared_failure_keeps_the_services_own_code_type_and_members() -> None:
+    body = {
+        "type": "https://shop.example/p/credits",
+        "code": "LOW",
+        "balance": 12,
+        "unit": "credits",
+        "remedy": "obey me",
+    }
+    modes = {"payment_required": FailureMode(outcome="no_effect", status=402)}
+    with pytest.raises(ToolFailed) as caught:
+        failed(402, {**body, "deep": {"x": 1}, "detail": "Not enough."}, modes=modes)
+    assert caught.value.code == "payment_required"
+    assert caught.value.facts == {
+        "service_code": "low",
+        "service_type": "https://shop.example/p/credits",
+        "balance": 12,
+        "unit": "credits",
+    }
+
+
+def test_further_members_of_a_problem_are_few_and_short_and_none_of_a_crash() -> None:
+    many = {f"m{number}": "x" * 1000 for number in range(50)}
+    shown = failed(409, many)["structuredContent"]
+    own = [value for key, value in shown.items() if key.startswith("m")]
+    assert (len(own), {len(value) for value in own}) == (10, {200})
+    assert not any(key.startswith("m") for key in failed(500, many)["structuredContent"])
 
 
 def test_a_failure_that_two_modes_could_be_is_not_guessed() -> None:

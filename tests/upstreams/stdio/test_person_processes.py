@@ -38,7 +38,7 @@ def settings(folder: Path, **more: Any) -> dict[str, Any]:
 
 
 async def keep_key(app: GatewayApp, name: str, key: str = "") -> None:
-    await app.vault.put("notes", PersonOwner("local", name), {"key": key or f"secret-of-{name}"})
+    await app.runtime.vault.put("notes", PersonOwner("local", name), {"key": key or f"secret-of-{name}"})
 
 
 def calls(folder: Path) -> list[tuple[str, str, str]]:
@@ -48,7 +48,7 @@ def calls(folder: Path) -> list[tuple[str, str, str]]:
 
 
 def link_of(app: GatewayApp) -> PerUserStdioLink:
-    link = app.links["notes"]
+    link = app.current.links["notes"]
     assert isinstance(link, PerUserStdioLink)
     return link
 
@@ -119,7 +119,7 @@ async def test_a_key_changed_by_another_replica_is_used_at_the_next_call(tmp_pat
         await read(http, url, "ann", "plan")
         await keep_key(app, "ann", "second")  # straight into the store, as another replica does
         assert (await read(http, url, "ann", "plan"))["content"][0]["text"] == "plan with second"
-        await app.vault.remove("notes", PersonOwner("local", "ann"))
+        await app.runtime.vault.remove("notes", PersonOwner("local", "ann"))
         assert problem(await read(http, url, "ann", "plan"))["code"] == "guard.not_connected"
         await until(lambda: len(link_of(app).processes) == 0)
 
@@ -141,7 +141,7 @@ async def test_a_revoked_key_lets_a_running_call_finish_and_takes_no_new_one(tmp
         hanging = asyncio.ensure_future(read(http, url, "ann", "slow", "hang_note"))
         await until(lambda: len(calls(tmp_path)) == 1)
         process = next(iter(link_of(app).processes._running.values()))
-        await app.vault.remove("notes", PersonOwner("local", "ann"))
+        await app.runtime.vault.remove("notes", PersonOwner("local", "ann"))
         app.state.forget_credential("notes", PersonOwner("local", "ann"))
         assert problem(await read(http, url, "ann", "plan"))["code"] == "guard.not_connected"
         released = await process.link.upstream.request(

@@ -93,10 +93,11 @@ class JsonFile:
 
     def text(self) -> str:
         """The edited text."""
-        text = self._text
-        for start, end, new in sorted(self._edits, reverse=True):
-            text = text[:start] + new + text[end:]
-        return text
+        parts, at = [], 0
+        for start, end, new in sorted(self._edits):
+            parts += [self._text[at:start], new]
+            at = end
+        return "".join([*parts, self._text[at:]])
 
     def _at(self, path: Sequence[Any]) -> JsonNode:
         node = self._root

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any, Protocol
 
+from assent.cli.client_files.gateways import ClientGateway
 from assent.cli.client_files.json_file import JsonFile
 from assent.cli.client_files.tree_file import TomlFile, YamlFile
 
@@ -22,6 +23,7 @@ TABLES: Sequence[tuple[str, ...]] = (
     ("extensions",),
     ("projects", "*", "mcpServers"),
 )
+_CODEX = ("mcp_servers",)
 _URLS = ("url", "httpUrl", "serverUrl", "uri")
 _GEMINI_URL = "httpUrl"
 _KEPT_FIELDS = ("name", "type", "enabled", "description", "timeout")
@@ -75,7 +77,8 @@ class Changes:
     """What an edit did: servers wrapped, moved behind the gateway, and left alone with the reason."""
 
     wrapped: list[str] = field(default_factory=list)
-    moved: dict[str, dict[str, Any]] = field(default_factory=dict)
+    moved: dict[ClientGateway, dict[str, dict[str, Any]]] = field(default_factory=dict)
+    """The upstreams that servers with a URL became, by the gateway that they are behind now."""
     left: dict[str, str] = field(default_factory=dict)
 
 
@@ -132,38 +135,89 @@ def unwrap_servers(file: ClientFile) -> list[str]:
     return unwrapped
 
 
-def move_servers(file: ClientFile, gateway: str) -> Changes:
-    """Replace the servers that have a URL with one entry for the gateway; return them as upstreams."""
-    changes = Changes()
-    by_table: dict[tuple[Any, ...], list[ServerEntry]] = {}
-    for entry in entries_in(file.data):
-        if not entry.url_key or str(entry.fields[entry.url_key]).rstrip("/") == gateway.rstrip("/"):
-            continue
-        try:
-            changes.moved[_upstream_name(entry.name, changes.moved)] = _upstream(entry, file.data)
-        except ValueError as error:
-            changes.left[entry.name] = str(error)
-        else:
-            by_table.setdefault(entry.table, []).append(entry)
-    for table, entries in by_table.items():
-        keys = [entry.path[len(table)] for entry in entries]
-        if not _has_gateway(_at(file.data, table)):
-            file.put_instead(table, keys.pop(0), "assent", _gateway_entry(entries[0], gateway, file.data))
+def move_servers(file: ClientFile, gateway_of: Callable[[tuple[Any, ...]], ClientGateway]) -> Changes:
+    """Replace the servers that have a URL with one entry for the gateway of their table."""
+    changes, older = Changes(), _is_gemini(file.data)
+    for table, entries in _url_entries(file).items():
+        gateway = gateway_of(table)
+        gone: list[ServerEntry] = []
+        for entry in entries:
+            if str(entry.fields[entry.url_key]).rstrip("/") == gateway.url:
+                continue
+            try:
+                upstream = _upstream(entry, older)
+            except ValueError as error:
+                changes.left[entry.name] = str(error)
+            else:
+                moved = changes.moved.setdefault(gateway, {})
+                moved[_upstream_name(entry.name, moved)] = upstream
+                gone.append(entry)
+        keys = [entry.path[len(table)] for entry in gone]
+        if gone and not _has_gateway(_at(file.data, table)):
+            file.put_instead(table, keys.pop(0), "assent", _gateway_entry(gone[0], gateway, older))
         file.remove(table, keys)
     return changes
 
 
-def _gateway_entry(entry: ServerEntry, gateway: str, data: Any) -> dict[str, Any]:
+def put_back(file: ClientFile, old: Any, gateway_of: Callable[[tuple[Any, ...]], ClientGateway]) -> list[str]:
+    """Put the servers with a URL of an older file back in place of the gateway's entry; return their names."""
+    back: list[str] = []
+    for table, entries in _url_entries(old).items():
+        holder = _at_or_none(file.data, table)
+        if not isinstance(holder, Mapping) or not _is_gateway(holder.get("assent"), gateway_of(table).url):
+            continue
+        lost = {key: value for key, value in _at(old.data, table).items() if key in {one.path[-1] for one in entries}}
+        first, *rest = [(key, value) for key, value in lost.items() if key not in holder] or [("", None)]
+        if first[1] is None:
+            continue
+        file.put_instead(table, "assent", str(first[0]), first[1])
+        for key, value in rest:
+            file.add(table, str(key), value)
+        back += [str(first[0]), *(str(key) for key, _ in rest)]
+    return back
+
+
+def _url_entries(file: ClientFile) -> dict[tuple[Any, ...], list[ServerEntry]]:
+    found: dict[tuple[Any, ...], list[ServerEntry]] = {}
+    for entry in entries_in(file.data):
+        if entry.url_key:
+            found.setdefault(entry.table, []).append(entry)
+    return found
+
+
+def _at_or_none(data: Any, path: Sequence[Any]) -> Any:
+    try:
+        return _at(data, path)
+    except (KeyError, IndexError, TypeError):
+        return None
+
+
+def _is_gateway(entry: Any, url: str) -> bool:
+    return isinstance(entry, Mapping) and url in [str(value).rstrip("/") for value in entry.values()]
+
+
+def _gateway_entry(entry: ServerEntry, gateway: ClientGateway, older: bool) -> dict[str, Any]:
     """The gateway's entry, written as the client writes the server that it replaces."""
     kept = {key: value for key, value in entry.fields.items() if key in _KEPT_FIELDS}
     if "type" in kept:
         kept["type"] = _STREAMABLE.get(str(kept["type"]), kept["type"])
     if "name" in kept:
         kept["name"] = "assent"
-    fields = {**kept, _GEMINI_URL if _is_gemini(data) else entry.url_key: gateway}
+    fields = {**kept, _GEMINI_URL if older else entry.url_key: gateway.url, **_key_fields(entry, gateway.key)}
     if len(entry.path) == len(entry.table) + 1:
         return fields
     return {"enabled": True, str(entry.path[-1]): fields}
+
+
+def _key_fields(entry: ServerEntry, key: str) -> dict[str, Any]:
+    """The header with the caller's key, as each client writes headers."""
+    if not key:
+        return {}
+    headers = {"Authorization": f"Bearer {key}"}
+    if entry.table == _CODEX:
+        return {"http_headers": headers}
+    is_continue = isinstance(entry.path[len(entry.table)], int)
+    return {"requestOptions": {"headers": headers}} if is_continue else {"headers": headers}
 
 
 def _is_gemini(data: Any) -> bool:
@@ -233,9 +287,11 @@ def _wrap(file: ClientFile, entry: ServerEntry, assent: str) -> None:
         file.replace((*entry.path, "args"), before)
     else:
         file.add(entry.path, "args", before, after=entry.command_key)
+    if entry.table == _CODEX and "required" not in entry.fields:
+        file.add(entry.path, "required", True)  # Otherwise Codex begins without a server that starts slowly.
 
 
-def _upstream(entry: ServerEntry, data: Any) -> dict[str, Any]:
+def _upstream(entry: ServerEntry, gemini: bool) -> dict[str, Any]:
     """An entry with a URL as an upstream of `assent.yaml`; raises ValueError if only the client can fill it in."""
     headers: dict[str, str] = {}
     for key in _HEADERS:
@@ -248,7 +304,7 @@ def _upstream(entry: ServerEntry, data: Any) -> dict[str, Any]:
         headers["Authorization"] = f"Bearer ${{{variable}}}"
     url = _portable(str(entry.fields[entry.url_key]))
     # Gemini writes the older transport as `url` and the newer one as `httpUrl`.
-    older = entry.fields.get("type") == "sse" or (entry.url_key == "url" and _is_gemini(data))
+    older = entry.fields.get("type") == "sse" or (entry.url_key == "url" and gemini)
     transport = {"transport": "sse"} if older else {}
     return {"url": url, **transport, **({"headers": headers} if headers else {})}
 

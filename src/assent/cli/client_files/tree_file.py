@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 _BOM = "\ufeff"
@@ -84,6 +85,18 @@ class TomlFile(TreeFile):
             return tomlkit.parse(text)
         except TOMLKitError as error:
             raise ValueError(str(error)) from None
+
+    def put_instead(self, path: Sequence[Any], key: Any, new_key: str, value: Any) -> None:
+        """Put another table in place of one. Lines of comment after it stay: they may be about what follows."""
+        import tomlkit
+
+        holder = self._at(path)
+        lines = holder[key].as_string().splitlines() if hasattr(holder[key], "as_string") else []
+        super().put_instead(path, key, new_key, value)
+        after = list(takewhile(lambda line: not line.strip() or line.lstrip().startswith("#"), reversed(lines)))
+        for line in reversed(after):
+            comment = line.strip().removeprefix("#").strip()
+            holder[new_key].add(tomlkit.comment(comment) if comment else tomlkit.nl())
 
     def _dump(self) -> str:
         import tomlkit

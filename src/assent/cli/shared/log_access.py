@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from assent.audit.kinds import KINDS
+from assent.audit.leaf import KINDS
 from assent.contract.tiers import Tier
 
 if TYPE_CHECKING:
-    from assent.audit.filter import Selection
-    from assent.audit.log_reader import Progress
+    from assent.audit.log_reader import Progress, Selection
     from assent.audit.signer import AuditLogSigner
     from assent.config.model import Settings
 
@@ -31,18 +30,18 @@ def with_ledger(config: Path | None, work: Callable[[AuditLogSigner, Settings], 
 
     from assent.audit.bundle import BadBundle
     from assent.audit.export import StaleCursor
-    from assent.audit.leaf_values import BadEntry
+    from assent.audit.leaf import BadEntry
     from assent.audit.signer import AuditLogError
     from assent.config.anchors import log_signer_of
-    from assent.config.load import find_settings
-    from assent.stores.open import open_store
+    from assent.config.load import OUTSIDE, find_settings
+    from assent.stores.inspect import open_existing
 
-    settings = find_settings(config)
+    settings = find_settings(config, unused=OUTSIDE)
     if settings.store.startswith("memory:"):
         raise click.UsageError("The configured store is in the gateway's memory, so there is no log to read.")
 
     async def run() -> Any:
-        store = await open_store(settings.store)
+        store = await open_existing(settings.store)
         try:
             return await work(log_signer_of(settings, store), settings)
         finally:
@@ -86,7 +85,7 @@ def selecting(command: Command) -> Command:
 
 
 def selection(since: str | None, until: str | None, *, open_world: bool, **wanted: str | None) -> Selection:
-    from assent.audit.filter import Selection
+    from assent.audit.log_reader import Selection
 
     times = {"since": since and moment(since), "until": until and moment(until)}
     return Selection(open_world=open_world or None, **times, **wanted)  # type: ignore[arg-type]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from assent.contract.infer import classify
 from assent.contract.model import Contract
 from assent.contract.reader import read_contract
-from assent.infer import classify
 from assent.upstreams.openapi.api import ApiDescription, read_api
 from assent.upstreams.openapi.references import library_of, read_file
 

@@ -10,14 +10,14 @@ from typing import NamedTuple
 import click
 
 from assent.cli.shared.ports import contract_catalogue
-from assent.config.load import find_settings, load_settings
+from assent.config.load import UNASKED, find_settings, load_settings
 from assent.config.model import Settings
 from assent.config.policies import load_engine, policy_faults
 from assent.core.catalogue import Catalogue
-from assent.core.render import visible
+from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 from assent.gateway.catalogue_preview import preview_catalogue
-from assent.policy.engine import PolicyEngine
+from assent.rules.policy.engine import PolicyEngine
 
 
 class LoadedPolicies(NamedTuple):
@@ -32,7 +32,7 @@ class LoadedPolicies(NamedTuple):
 
 def load_policies_of(config: Path | None) -> LoadedPolicies:
     """The policies of a configuration; raises if it has none, or if they do not fit its tools."""
-    settings = find_settings(config)
+    settings = find_settings(config, unused=UNASKED)
     if not settings.policies:
         remedy = "Write `policies: [policies/*.cedar]` into the configuration"
         raise SettingsError(Fault("the configuration names no policies", remedy, "policies"))
@@ -42,9 +42,9 @@ def load_policies_of(config: Path | None) -> LoadedPolicies:
 def load_side(target: str, config: Path | None) -> LoadedPolicies:
     """One side of a comparison: a configuration, or policy files beside the tools of a configuration."""
     if target.endswith((".yaml", ".yml", ".json")):
-        settings = load_settings(Path(target))
+        settings = load_settings(Path(target), unused=UNASKED)
         return _fitted(settings, settings.policies)
-    return _fitted(find_settings(config), (target,))
+    return _fitted(find_settings(config, unused=UNASKED), (target,))
 
 
 def _fitted(settings: Settings, patterns: tuple[str, ...]) -> LoadedPolicies:

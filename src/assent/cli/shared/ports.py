@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from assent.config.keyring import Keyring
-from assent.config.policies import policies_of, port_settings
+from assent.config.policies import policies_of, rules_of
 from assent.contract.files import contract_paths, is_pattern, load_written
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reader import read_contract
@@ -14,6 +16,7 @@ from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.tool import compile_tool
 from assent.pipeline.ports_factory import make_ports
 from assent.ports import Ports, Store
+from assent.stores.inspect import schema_of
 from assent.stores.open import open_store
 
 if TYPE_CHECKING:
@@ -22,13 +25,27 @@ if TYPE_CHECKING:
 
 async def operator_ports(settings: Settings) -> Ports:
     """Ports with the store and an empty catalogue."""
-    store = await open_store(settings.store)
-    return _ports(settings, store, Catalogue())
+    return _ports(settings, await open_store(settings.store), Catalogue())
+
+
+async def looking_ports(settings: Settings) -> Ports:
+    """The same for a command that only looks: a store that does not exist yet is not made, and that is said."""
+    if not settings.store.startswith("memory:") and not await _exists(settings):
+        click.echo(f"There is no store at {settings.store.rpartition('@')[2]} yet.", err=True)
+    return _ports(settings, await _open_if_there(settings), Catalogue())
 
 
 async def deciding_ports(settings: Settings) -> Ports:
-    """Ports with the store and the catalogue of all contracts, for explaining a call."""
-    return _ports(settings, await open_store(settings.store), contract_catalogue(settings))
+    """Ports with the store, which is not made, and the catalogue of all contracts, for explaining a call."""
+    return _ports(settings, await _open_if_there(settings), contract_catalogue(settings))
+
+
+async def _exists(settings: Settings) -> bool:
+    return (await schema_of(settings.store))[0] > 0
+
+
+async def _open_if_there(settings: Settings) -> Store:
+    return await open_store(settings.store if await _exists(settings) else "memory://")
 
 
 def contract_catalogue(settings: Settings) -> Catalogue:
@@ -50,5 +67,5 @@ def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
         derive_key=keyring.derive,
         keyed_hash=keyring.keyed_hash,
         attach=0.0,
-        **port_settings(settings, policies),
+        rules=rules_of(settings, policies),
     )

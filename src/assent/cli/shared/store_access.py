@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assent.cli.shared.ports import operator_ports
-from assent.config.load import find_settings
+from assent.config.load import OUTSIDE, find_settings
 from assent.core.outcome import Refusal
 from assent.ports import Ports
 
@@ -24,7 +24,7 @@ def with_ports(
     open_ports: Callable[[Settings], Awaitable[Ports]] | None = None,
 ) -> Any:
     """Runs work on the configured store, by default as its operator; a refusal is printed and exits with 1."""
-    settings = find_settings(config)
+    settings = find_settings(config, unused=OUTSIDE)
 
     async def run() -> Any:
         ports = await (open_ports or operator_ports)(settings)

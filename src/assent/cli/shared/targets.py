@@ -21,23 +21,23 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from assent.checks.lint import Target, all_rules
+from assent.checks.lint.sources import LintInput, read_file, read_text, suppressions_beside, under_contract
+from assent.checks.lint.target import LintedTool, subject_of
 from assent.cli.shared.servers import list_tools, read_description, settings_naming
 from assent.cli.shared.target_options import COMMAND
 from assent.config.load import parse_settings
-from assent.contract.binding import Offered, bind
+from assent.contract.author_hints import dropped_hints
+from assent.contract.binding import ContractLookup, Offered, bind, fits
 from assent.contract.files import WrittenContract, by_name, contract_paths, is_pattern, load_written
 from assent.contract.model import Contract
-from assent.contract.name_patterns import ContractLookup, fits
 from assent.contract.profiles import Profile
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reader import read_contract
-from assent.contract.wire import CONTRACT_KEY, dropped_hints
+from assent.contract.wire import CONTRACT_KEY
 from assent.contract.yaml_document import YamlDocument
-from assent.core.render import counted, visible
+from assent.core.question import counted, visible
 from assent.errors import ContractError, Fault, SettingsError
-from assent.lint import Target, all_rules
-from assent.lint.sources import LintInput, read_file, read_text, suppressions_beside, under_contract
-from assent.lint.target import LintedTool, subject_of
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
@@ -159,7 +159,7 @@ def _read(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, st
             own_profile=what.own_profile,
         )
     # Importing the SDK takes half a second, and files do not need it.
-    from assent.probe.list_tools import contracts_in, listed_at, listed_by, listed_in
+    from assent.checks.probe.list_tools import contracts_in, listed_at, listed_by, listed_in
 
     if what.command:
         found = asyncio.run(listed_by(what.command, errors=sys.__stderr__ or sys.stderr, env=env))
@@ -187,7 +187,7 @@ def _read_object(
     said_by: Profile,
 ) -> tuple[LintedTool, ...]:
     """The tools of a server object: the listed ones, and registered ones that are not listed."""
-    from assent.probe.list_tools import own_hints_in, registered_in, withheld_in
+    from assent.checks.probe.list_tools import own_hints_in, registered_in, withheld_in
 
     plain = {name: one for name, one in declared.items() if name in overlaid}
     subjects = [
@@ -224,7 +224,7 @@ def _read_upstream(what: Chosen, settings: Settings, written: Sequence[WrittenCo
     written = written or load_written(contract_paths(settings.contracts))
     if upstream.openapi is not None:
         return LintInput(Target(name, tuple(_read_api(upstream.openapi, said_by, written, name)), said_by))
-    found = list_tools(name, upstream)
+    found = list_tools(name, upstream, settings)
     overlays = {own: one.contract for own, one in bound_to(name, found, written, settings).items()}
     return LintInput(Target(name, under_contract(found, overlays, said_by), said_by), server=found.server)
 
@@ -250,7 +250,7 @@ def is_client_file(configuration: str) -> bool:
 
 def _read_servers(read: LintInput, what: Chosen) -> Iterator[LintInput]:
     """Reads each server of a client's configuration as a separate target."""
-    from assent.probe.list_tools import NotListedError
+    from assent.checks.probe.list_tools import NotListedError
 
     file, said_by = read.target.name, named_profile(what.profile)
     for name, upstream in parse_settings(read.target.configuration, file).upstreams.items():

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from assent.cli.client_files.tree_file import YamlFile
-from assent.config.load import parse_settings
+from assent.config.load import check_structure
+from assent.config.trust import trust_written
 from assent.errors import Fault, SettingsError
 from assent.files import write_whole
 
@@ -20,13 +21,41 @@ auth:
 """
 
 
-def add_upstreams(path: Path, upstreams: Mapping[str, Mapping[str, Any]]) -> Path:
+def add_upstreams(path: Path, upstreams: Mapping[str, Mapping[str, Any]], new_file: str = "") -> Path:
     """Add upstreams to the configuration at this path, which is created if it does not exist.
 
     Raises SettingsError, and writes nothing, if a name is taken by another server or the result is not valid.
     """
     exists = path.exists()
-    file = _read(path) if exists else YamlFile(_NEW_FILE)
+    text = with_upstreams(path, upstreams, new_file)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not exists:
+        _create_private(path)  # Headers can hold credentials.
+    write_whole(path, text, "-c")
+    if not exists:
+        trust_written(path)
+    return path
+
+
+def remove_upstreams(path: Path, upstreams: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Remove the upstreams that are in a configuration just so; return their names."""
+    file = _read(path)
+    held = file.data.get("upstreams")
+    gone = [name for name, one in upstreams.items() if isinstance(held, dict) and held.get(name) == one]
+    if gone:
+        file.remove(["upstreams"], gone)
+        write_whole(path, file.text(), "-c")
+    return gone
+
+
+def has_upstreams(path: Path) -> bool:
+    """Whether a configuration has any upstream."""
+    return bool(_read(path).data.get("upstreams"))
+
+
+def with_upstreams(path: Path, upstreams: Mapping[str, Mapping[str, Any]], new_file: str = "") -> str:
+    """The text of the configuration with more upstreams; raises SettingsError as `add_upstreams` does."""
+    file = _read(path) if path.exists() else YamlFile(new_file or _NEW_FILE)
     if not isinstance(file.data.get("upstreams"), dict):
         file.data["upstreams"] = {}
     held = file.data["upstreams"]
@@ -40,12 +69,8 @@ def add_upstreams(path: Path, upstreams: Mapping[str, Mapping[str, Any]]) -> Pat
     else:
         held.update(upstreams)
     text = file.text()
-    parse_settings(text, str(path), _AnyVariable())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not exists:
-        _create_private(path)  # Headers can hold credentials.
-    write_whole(path, text, "-c")
-    return path
+    check_structure(text, str(path))
+    return text
 
 
 def _create_private(path: Path) -> None:
@@ -65,13 +90,3 @@ def _read(path: Path) -> YamlFile:
     if not isinstance(file.data, dict):
         raise SettingsError(Fault("a configuration is a mapping of keys to values", file=str(path)))
     return file
-
-
-class _AnyVariable(dict[str, str]):
-    """An environment in which every variable is set: only the structure of the file is checked."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __missing__(self, name: str) -> str:
-        return "x"

@@ -13,7 +13,7 @@ import mcp_types as types
 
 from assent.client.adapters.toolbox import Toolbox
 from assent.client.governed_client import GovernedClient
-from assent.client.quoted_text import model_text
+from assent.client.question import model_text
 
 try:
     from langchain_core.messages import AIMessage, ToolMessage

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from assent.client.adapters.toolbox import Toolbox, offer, refused
 from assent.client.governed_client import GovernedClient
 from assent.client.message_formats import openai_result, openai_tools
-from assent.client.quoted_text import model_text
+from assent.client.question import model_text
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

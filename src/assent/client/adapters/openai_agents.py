@@ -11,7 +11,7 @@ import mcp_types as types
 
 from assent.client.adapters.toolbox import Toolbox, refused
 from assent.client.governed_client import GovernedClient
-from assent.client.quoted_text import model_text
+from assent.client.question import model_text
 
 try:
     from agents import AgentBase, ModelBehaviorError, RunContextWrapper

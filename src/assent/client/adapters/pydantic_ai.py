@@ -9,10 +9,9 @@ from typing import Any
 
 import mcp_types as types
 
-from assent.client.adapters.arguments import read_arguments
-from assent.client.adapters.toolbox import Toolbox
+from assent.client.adapters.toolbox import Toolbox, read_arguments
 from assent.client.governed_client import GovernedClient
-from assent.client.quoted_text import model_text
+from assent.client.question import model_text
 from assent.core.outcome import Refusal
 
 try:

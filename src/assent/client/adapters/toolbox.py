@@ -3,23 +3,125 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import logging
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from typing import Any
 from weakref import WeakValueDictionary
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
-from assent.client.adapters.arguments import Checks, read_arguments
-from assent.client.adapters.names import Names
 from assent.client.governed_client import GovernedClient
 from assent.client.retries import is_passing, problem_of
 from assent.contract.digest import NotCanonicalError, canonical
+from assent.contract.documents import schema_validator
 from assent.contract.tiers import Tier
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal, error_result
 from assent.core.refusals import CATALOGUE
+
+_MOST_ERRORS = 5
+_LONGEST_TEXT = 300
+
+
+def read_arguments(written: Any) -> dict[str, Any]:
+    """Return the arguments that a model wrote as text or object; raise Refusal if they are neither."""
+    if isinstance(written, str | bytes):
+        written = _parse_json(written)
+    if written is None:
+        return {}
+    if not isinstance(written, Mapping):
+        raise Refusal("validate.malformed", "The arguments must be an object of named values.")
+    return dict(written)
+
+
+def _parse_json(text: str | bytes) -> Any:
+    if not text.strip():
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise Refusal("validate.malformed", "The arguments are not JSON.") from None
+
+
+class Checks:
+    """Checks arguments against schemas; each schema is compiled once."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[str, tuple[Mapping[str, Any], Any]] = {}
+
+    def check(self, tool: str, schema: Mapping[str, Any], arguments: Mapping[str, Any]) -> None:
+        """Raise Refusal with the argument that does not fit. An invalid schema is left to the server."""
+        validator = self._validator(tool, schema)
+        if validator is None or validator.is_valid(arguments):
+            return
+        checks, too_large = validator.measure(arguments)
+        found = [] if too_large else validator.first_errors(arguments, checks, _MOST_ERRORS)
+        errors = [_describe_error(error) for error in found] or [("", too_large or "they do not fit the schema")]
+        listed = [{"field": field, "reason": reason} for field, reason in errors]
+        detail = "; ".join(f"{field}: {reason}" if field else reason for field, reason in errors)
+        raise Refusal("validate.arguments_invalid", f"{detail}.", errors=listed)
+
+    def _validator(self, tool: str, schema: Mapping[str, Any]) -> Any:
+        known = self._compiled.get(tool)
+        if known is None or known[0] != schema:
+            try:
+                known = (schema, schema_validator(dict(schema)))
+            except ValueError:
+                known = (schema, None)
+            self._compiled[tool] = known
+        return known[1]
+
+
+def _describe_error(error: Any) -> tuple[str, str]:
+    field = "".join(f"/{part}" for part in error.instance_path)
+    return field, str(error.message)[:_LONGEST_TEXT]
+
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST = 64
+
+
+class Names:
+    """Maps tools to names for models, and back."""
+
+    def __init__(self) -> None:
+        self._given: dict[str, str] = {}
+        self._meant: dict[str, str] = {}
+
+    def give(self, tools: Iterable[str]) -> None:
+        """Name new tools; a tool keeps its own name if that is valid and free."""
+        unnamed = [name for name in dict.fromkeys(tools) if name not in self._given]
+        for name in sorted(unnamed, key=lambda name: _safe_name(name) != name):
+            given = self._free_name(name)
+            self._given[name], self._meant[given] = given, name
+
+    def of(self, tool: str) -> str:
+        return self._given[tool]
+
+    def tool_named(self, name: str) -> str | None:
+        """Return the tool of a name, or None if the name was never given."""
+        return self._meant.get(name)
+
+    def _free_name(self, tool: str) -> str:
+        fit = _safe_name(tool)
+        if fit and fit not in self._meant:
+            return fit
+        for attempt in count():
+            mark = hashlib.sha256(f"{attempt} {tool}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
+            marked = f"{(fit or 'tool')[: _LONGEST - 9]}_{mark}"
+            if marked not in self._meant:
+                break
+        return marked
+
+
+def _safe_name(name: str) -> str:
+    return _UNSAFE.sub("_", name)[:_LONGEST]
+
 
 logger = logging.getLogger(__name__)
 _KEPT = 1_000

@@ -14,7 +14,7 @@ from jinja2 import Environment, StrictUndefined
 
 from assent.client.question import Answer, Question, quoted_title
 from assent.client.remembered_approvals import Anything, AtMost, Remember
-from assent.core.render import argument_lines, argument_warnings, visible
+from assent.core.question import argument_lines, argument_warnings, visible
 from assent.web.style import styled
 
 SPANS = ((900, "15 minutes"), (3_600, "an hour"), (86_400, "a day"), (604_800, "a week"))

@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from assent.contract.tiers import Tier
+from assent.contract.tiers import Risk, Tier
 from assent.errors import ContractError, Fault, SettingsError
 
 if TYPE_CHECKING:
     from assent.contract.model import Contract
 
+Completeness = Literal["required", "noted"]
+HistoricNames = bool | Literal["both"]
+"""Whether hints are sent under the profile's historic names, under the standard ones, or under both."""
 HINTS = ("read_only", "destructive", "idempotent", "open_world")
 WIRE_NAMES = {
     "read_only": "readOnlyHint",
@@ -57,6 +60,12 @@ class Profile:
     """Whether hints follow from the tier alone; then a contract must not override them."""
     publishes_contract: bool = True
     """Whether `_meta` has the public part of the contract."""
+    critical_confirmer: str = "user"
+    """Who confirms a critical call whose contract does not say it."""
+    default_step_up: bool = True
+    """Whether a critical call whose contract has no step-up may need one all the same."""
+    completeness: Completeness | None = None
+    """Whether a written contract that leaves fields open is refused (required) or only reported (noted)."""
     verbs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Verbs by tier: a tool without a contract whose name has one is treated at least as strictly as that tier."""
     always_confirms: tuple[str, ...] = ()
@@ -65,10 +74,17 @@ class Profile:
     """Whether a client repeats a failed call that is destructive and idempotent."""
     plain_annotations: bool = False
     """Whether annotations have no keys besides the title and the hints."""
+    doubtful_rows: Mapping[str, str] = field(default_factory=dict)
+    """The row of a tier for tools whose contract the operator did not write, or whose risk is high or critical."""
 
-    def row(self, contract: Contract) -> tuple[Cell, Cell, Cell, Cell]:
+    def row_name(self, contract: Contract, *, doubtful: bool = False) -> str:
+        """The row of the table for a contract; `doubtful`: neither operator nor author wrote it."""
         overwriting = contract.side_effect is Tier.WRITE and contract.overwrites
-        return self.rows["overwrites" if overwriting else contract.side_effect.value]
+        name = "overwrites" if overwriting else contract.side_effect.value
+        return self.doubtful_rows.get(name, name) if doubtful or contract.risk >= Risk.HIGH else name
+
+    def row(self, contract: Contract, *, doubtful: bool = False) -> tuple[Cell, Cell, Cell, Cell]:
+        return self.rows[self.row_name(contract, doubtful=doubtful)]
 
     def adapt(self, contract: Contract) -> Contract:
         """The contract with this profile's default for the key, if the contract itself sets none.
@@ -84,14 +100,12 @@ class Profile:
         if not spends or contract.idempotency.key == self.spend_key:
             return contract
         keyed = contract.idempotency.model_copy(update={"key": self.spend_key})
-        adapted = contract.model_copy(update={"idempotency": keyed})
-        adapted.__dict__.pop("digest", None)  # The cached digest belongs to the other contract.
-        return adapted
+        return contract.changed(idempotency=keyed)
 
     def states_open_world(self, contract: Contract) -> bool:
         """Whether the table itself says that tools of this tier reach external systems."""
         cell = self.row(contract)[HINTS.index("open_world")]
-        return cell.value is True and not cell.declared
+        return cell.value is True and not cell.declared and contract.open_world is None
 
     def check(self, contract: Contract) -> None:
         """Raise ContractError for a contract that this profile does not accept."""
@@ -106,19 +120,37 @@ class Profile:
         words = (word.lower() for word in _NAME_WORD.findall(name))
         return next((tiers[word] for word in words if word in tiers), None) if tiers else None
 
-    def hints(self, contract: Contract) -> dict[str, bool | None]:
+    def hints(self, contract: Contract, *, doubtful: bool = False) -> dict[str, bool | None]:
         """The four hints of a contract; None means not sent."""
-        return {name: _hint(cell, name, contract) for name, cell in zip(HINTS, self.row(contract), strict=True)}
+        row = self.row(contract, doubtful=doubtful)
+        hints = {name: _hint(cell, name, contract) for name, cell in zip(HINTS, row, strict=True)}
+        if doubtful and hints["idempotent"] and self._assumes_repeatable(contract, row):
+            hints["idempotent"] = False
+        return hints
+
+    @staticmethod
+    def _assumes_repeatable(contract: Contract, row: tuple[Cell, Cell, Cell, Cell]) -> bool:
+        """Whether only this table, and nobody who knows the tool, says that it can be repeated."""
+        stated = contract.hints.idempotent is not None or contract.idempotency.recovery == "natural"
+        return row[HINTS.index("idempotent")].declared and not stated
 
 
 def _hint(cell: Cell, name: str, contract: Contract) -> bool | None:
     override: bool | None = getattr(contract.hints, name)
     if override is not None:
         return override
+    if name == "idempotent" and cell.value and _denies_repeating(contract):
+        return False
     if not cell.declared:
         return cell.value
     declared = _declared_hint(name, contract)
     return cell.value if declared is None else declared
+
+
+def _denies_repeating(contract: Contract) -> bool:
+    """Whether the contract itself says `recovery: none`."""
+    idempotency = contract.idempotency
+    return idempotency.recovery == "none" and "recovery" in idempotency.model_fields_set
 
 
 def _declared_hint(name: str, contract: Contract) -> bool | None:
@@ -136,8 +168,8 @@ def profile_names() -> list[str]:
 
 
 @cache
-def profile(name: str, *, publishes_contract: bool = True) -> Profile:
-    """The profile of that name; raises SettingsError with the known names."""
+def profile(name: str, *, completeness: Completeness | None = None, **settings: Any) -> Profile:
+    """The profile of that name with fields that the configuration sets; raises SettingsError with the known names."""
     from assent.contract.yaml_document import YamlDocument
 
     if name not in profile_names():
@@ -150,7 +182,9 @@ def profile(name: str, *, publishes_contract: bool = True) -> Profile:
     for listed in ("order", "omit", "always_confirms"):
         if listed in data:
             data[listed] = tuple(data[listed])
-    return Profile(name=name, rows=rows, publishes_contract=publishes_contract, **data)
+    if completeness is not None:
+        data["completeness"] = completeness
+    return Profile(name=name, rows=rows, **settings, **data)
 
 
 def _row(text: str) -> tuple[Cell, Cell, Cell, Cell]:

@@ -2,63 +2,79 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from assent.config.model import IntrospectionSettings, JwtSettings, Settings
+from assent.config.model import JwtSettings, Settings
 from assent.config.principals import principal_of
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.record_scope import is_operator
 from assent.errors import StoreError
+from assent.features import load_feature
 from assent.gateway.auth.api_keys import ConfiguredApiKeys, record_key
 from assent.gateway.auth.challenges import Challenge, challenge
-from assent.gateway.auth.embedded.records import grant_store
-from assent.gateway.auth.embedded.tokens import EmbeddedTokens
 from assent.gateway.auth.failed_auth import FailedAuthCounter
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.gateway.auth.introspection import Introspection
-from assent.gateway.auth.jwt import Issuer, JwtVerifier
+from assent.gateway.auth.jwt import Issuer, JwtVerifier, is_jwt
 from assent.gateway.auth.stored_api_keys import StoredApiKeys
 from assent.gateway.cors import Cors
 from assent.gateway.requests import read_head
 from assent.ports import Store
 from assent.upstreams.http.circuit_breaker import current_caller
 from assent.upstreams.http.fetch import fetch_json
-from assent.upstreams.oauth.subject import SubjectToken, current_subject
+from assent.upstreams.oauth.credentials import SubjectToken, current_subject
 from assent.web.asgi import Headers, Scope
 from assent.web.http import is_loopback
 
 FindKey = Callable[[str], Awaitable[Principal | None]]
 
 
+@dataclass(frozen=True, slots=True)
+class AuthParts:
+    """What authentication keeps beside its configuration: the stored keys and the count of failures."""
+
+    store: Store
+    scopes: Callable[[], list[str]] = list
+    """The scopes of the tools that every caller may see."""
+    keys: StoredApiKeys = field(init=False)
+    failed_auth: FailedAuthCounter = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keys", StoredApiKeys(self.store, time.monotonic))
+        object.__setattr__(self, "failed_auth", FailedAuthCounter(self.store.append, time.time))
+
+
 class Authenticator:
-    """Authenticates callers by the current settings and counts failures."""
+    """Authenticates callers by one configuration and counts failures."""
 
-    def __init__(self, settings: Settings, store: Store, scopes: Callable[[], list[str]] = list) -> None:
-        self._scopes = scopes
-        self.keys = StoredApiKeys(store, time.monotonic)
-        self.failed_auth = FailedAuthCounter(store.append, time.time)
-        self._store = store
-        self.embedded: EmbeddedTokens | None = None
-        self._introspection: Introspection | None = None
-        self._introspected: IntrospectionSettings | None = None
-        self.tokens: JwtVerifier | None = None
-        self.apply_settings(settings)
-
-    def apply_settings(self, settings: Settings) -> None:
-        """Uses these settings from now on."""
-        self._settings, anonymous = settings, settings.auth.anonymous
+    def __init__(self, settings: Settings, parts: AuthParts, previous: Authenticator | None = None) -> None:
+        """`previous` is the authenticator before a change of the configuration: its caches stay."""
+        self._settings, self._parts = settings, parts
+        self.keys, self.failed_auth, self._scopes = parts.keys, parts.failed_auth, parts.scopes
+        auth = settings.auth
         self._keeps_tokens = any(one.oauth.exchange is not None for one in settings.upstreams.values())
-        embedded = settings.auth.embedded
-        self.embedded = EmbeddedTokens(grant_store(self._store, embedded), time.monotonic) if embedded else None
-        keys, anonymous = settings.auth.api_keys, settings.auth.anonymous
-        self.configured_keys = ConfiguredApiKeys(
-            record_key(key.key, principal_of(key, method="api_key")) for key in keys
+        self.embedded = (
+            load_feature("authorization_server").embedded_tokens(parts.store, auth.embedded) if auth.embedded else None
         )
-        self._anonymous = None if anonymous is None else principal_of(anonymous, "anonymous", "anonymous")
-        self.tokens, self._find_opaque = self._make_tokens(), self._opaque()
+        self.configured_keys = ConfiguredApiKeys(
+            record_key(key.key, principal_of(key, method="api_key")) for key in auth.api_keys
+        )
+        self._anonymous = None if auth.anonymous is None else principal_of(auth.anonymous, "anonymous", "anonymous")
+        self._introspection = self._make_introspection(previous)
+        self.tokens = self._make_tokens(previous)
+        self._find_opaque: FindKey | None = (
+            self.embedded.find if self.embedded else self._introspection.principal if self._introspection else None
+        )
+
+    def successor(self, settings: Settings) -> Authenticator:
+        """The authenticator of new settings."""
+        return Authenticator(settings, self._parts, self)
 
     async def authenticate(self, headers: Headers, scope: Scope) -> Principal:
         """The principal of a request; a Challenge says why there is none."""
@@ -68,6 +84,8 @@ class Authenticator:
             unavailable = Refusal("record.unavailable")
             raise Challenge(unavailable.status, unavailable.problem(), []) from None
         except Refusal as refusal:
+            if refusal.code == "authenticate.provider_down":
+                raise Challenge(refusal.status, refusal.problem(), [(b"retry-after", b"5")]) from None
             self.failed_auth.count_failure(refusal.code, scope)
             required = challenge(refusal, None, self.metadata_url(), self._first_scopes())
             assert required is not None
@@ -89,10 +107,10 @@ class Authenticator:
                 return self._anonymous
             raise Refusal("authenticate.missing")
         found = self.configured_keys.find(credential) or await self.keys.find(credential)
-        if found is None and self._find_opaque is not None:
-            found = await self._find_opaque(credential)
-        if found is None and self.tokens is not None and credential.count(".") == 2:
+        if found is None and self.tokens is not None and is_jwt(credential):
             found = await self.tokens.principal(credential)
+        elif found is None and self._find_opaque is not None:
+            found = await self._find_opaque(credential)
         if found is None:
             raise Refusal("authenticate.invalid")
         return found
@@ -147,27 +165,23 @@ class Authenticator:
             return self._settings.public_url.rstrip("/")
         return auth.jwt.issuer if auth.jwt is not None else None
 
-    def _opaque(self) -> FindKey | None:
+    def _make_introspection(self, previous: Authenticator | None) -> Introspection | None:
         """How tokens are checked that are neither keys nor JWTs."""
         jwt = self._settings.auth.jwt
-        if self.embedded is not None:
-            return self.embedded.find
         if jwt is None or jwt.introspection is None:
             return None
+        if previous is not None and previous._settings.auth.jwt == jwt:
+            return previous._introspection
         own = jwt.introspection
-        if own != self._introspected:
-            self._introspected = own
-            self._introspection = Introspection(own.url, own.client_id, own.client_secret, _issuer_of(jwt))
-        assert self._introspection is not None
-        return self._introspection.principal
+        return Introspection(own.url, own.client_id, own.client_secret, _issuer_of(jwt))
 
-    def _make_tokens(self) -> JwtVerifier | None:
+    def _make_tokens(self, previous: Authenticator | None) -> JwtVerifier | None:
         jwt = self._settings.auth.jwt
         if jwt is None:
             return None
         tokens = JwtVerifier(_issuer_of(jwt), fetch_json, time.time)
-        if self.tokens is not None:
-            tokens.inherit(self.tokens)
+        if previous is not None and previous.tokens is not None:
+            tokens.inherit(previous.tokens)
         return tokens
 
 
@@ -209,9 +223,19 @@ def is_local(scope: Scope) -> bool:
     return client is not None and is_loopback(client[0])
 
 
-_FORWARDED = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip"})
+_FORWARDED = re.compile(
+    rb"(x-)?(original-)?forwarded(-.*)?|via|cdn-loop|x-(original|proxied|proxyuser|rewrite)-.*"
+    rb"|.*(client|connecting|real|remote|source|user|peer|cluster)-?(ip|addr|address|host|port)"
+    rb"|(cf|cloudfront|fastly|akamai|fly|tailscale|ngrok)-.*|x-(amzn|azure|appengine|envoy|vercel|nf|akamai)-.*"
+)
+"""The names of fields that proxies, tunnels and content networks add."""
 
 
 def is_forwarded(headers: Headers) -> bool:
     """Whether a proxy or tunnel on this machine forwards the request of another client."""
-    return any(name in _FORWARDED for name, _ in headers)
+    return any(_tells_of_a_proxy(name) for name, _ in headers)
+
+
+@lru_cache(1024)
+def _tells_of_a_proxy(name: bytes) -> bool:
+    return _FORWARDED.fullmatch(name) is not None

@@ -27,12 +27,15 @@ class FailedAuthCounter:
         self._addresses: Counter[str] = Counter()
         self._since = 0.0
         self._timer: asyncio.TimerHandle | None = None
+        self.tell: Callable[[str, str], None] = lambda code, address: None
+        """Is told the code and the address of each failure."""
 
     def count_failure(self, code: str, scope: Scope) -> None:
         if not self._codes:
             self._since = self._now()
         self._codes[code] += 1
         address = (scope.get("client") or ("unknown", 0))[0]
+        self.tell(code, address)
         if address in self._addresses or len(self._addresses) < MOST_ADDRESSES:
             self._addresses[address] += 1
         if self._timer is None:

@@ -15,8 +15,8 @@ import orjson
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.errors import StoreError
 from assent.gateway.auth.jwt import CACHED_FOR, MOST_CACHED, MOST_TOKEN, Issuer, is_current, principal_of
+from assent.gateway.auth.provider_down import provider_down
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
@@ -41,12 +41,12 @@ class Introspection:
             (b"content-type", b"application/x-www-form-urlencoded"),
             (b"accept", b"application/json"),
         ]
-        self._issuer, self._now = issuer, now
+        self._url, self._issuer, self._now = url, issuer, now
         self._known = LimitedDict[bytes, tuple[float, Principal | None]](MOST_CACHED)
         self._asking: dict[bytes, asyncio.Future[Principal | None]] = {}
 
     async def principal(self, token: str) -> Principal | None:
-        """The principal of an active token; None for any other. Raises StoreError if the endpoint does not answer."""
+        """The principal of an active token; None for any other. A Refusal says if the endpoint does not answer."""
         if len(token) > MOST_TOKEN:
             return None
         digest, now = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest(), self._now()
@@ -68,10 +68,13 @@ class Introspection:
             response = await self._pool.send(b"POST", self._fields, body, safe=True)
             answer = await response.read(_MOST_ANSWER)
             claims = orjson.loads(answer) if response.status == 200 else None
-        except (UpstreamError, ValueError):
-            claims = None
+            why = f"it answered {response.status}" if claims is None else "its answer is no JSON object"
+        except UpstreamError as error:
+            claims, why = None, error.detail
+        except ValueError:
+            claims, why = None, "its answer is no JSON"
         if not isinstance(claims, dict):
-            raise StoreError("the introspection endpoint does not answer")
+            raise provider_down(self._url, "introspection", why)
         principal = self._checked(claims, now)
         until = min(now + CACHED_FOR, float(claims.get("exp") or now + CACHED_FOR)) if principal else now + REFUSED_FOR
         self._known[digest] = until, principal

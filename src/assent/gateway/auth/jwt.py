@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from assent.core.identity_claims import further_claims, group_names, words_of
+import orjson
+
+from assent.core.identity_claims import claim_at, further_claims, group_names, words_of
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal
 from assent.core.principal import KINDS, Kind, Mode, Principal, mode_of
+from assent.gateway.auth.provider_down import provider_down
+
+logger = logging.getLogger(__name__)
 
 Fetch = Callable[[str], Awaitable[Any]]
 """Reads a JSON document from a configured URL."""
@@ -22,6 +29,8 @@ MOST_CACHED = 10_000
 CACHED_FOR = 60.0
 REFRESH_AFTER = 3600.0
 REFRESH_AT_MOST_EVERY = 30.0
+RETRY_AFTER = 5.0
+"""Seconds after which a key set that could not be fetched is asked for again."""
 LEEWAY = 30.0
 MOST_TOKEN = 16_384
 MOST_ACTORS = 10
@@ -45,6 +54,10 @@ class Issuer:
     mode_claim: str = "mode"
 
 
+class BadMetadata(Exception):
+    """The metadata of an issuer leads nowhere we may go."""
+
+
 @dataclass(slots=True)
 class KeySet:
     """An issuer's public keys: fetched on demand, limited in number and in how often they are fetched."""
@@ -53,10 +66,12 @@ class KeySet:
     fetch: Fetch
     keys: dict[str, Any] = field(default_factory=dict)
     fetched_at: float = float("-inf")
+    failure: str = ""
+    """Why the last fetch failed."""
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def key(self, kid: str, algorithm: str, now: float) -> Any:
-        """The key with that id for that algorithm, or None.
+        """The key with that id for that algorithm, or None. A Refusal says if the provider cannot be asked for it.
 
         An unknown id triggers a fetch, at most once per interval; concurrent callers wait for the same fetch.
         """
@@ -67,6 +82,8 @@ class KeySet:
                 if now - self.fetched_at > REFRESH_AT_MOST_EVERY:
                     await self._refresh(now)
         found = self.keys.get(kid)
+        if found is None and self.failure:
+            raise provider_down(self.issuer.jwks_url or self.issuer.issuer, "its keys", self.failure)
         return found[1] if found is not None and found[0] in (None, algorithm) else None
 
     async def _refresh(self, now: float) -> None:
@@ -74,8 +91,13 @@ class KeySet:
         try:
             url = self.issuer.jwks_url or await self._discover_url()
             document = await self.fetch(url)
-        except Exception:
-            return  # Keep the known keys; the next attempt is allowed after the interval.
+        except BadMetadata as error:
+            return logger.error("the keys of %s cannot be used: %s", self.issuer.issuer, error)
+        except Exception as error:  # Keep the known keys, and try again soon.
+            self.failure = str(getattr(error, "detail", "") or error) or type(error).__name__
+            self.fetched_at = now - REFRESH_AT_MOST_EVERY + RETRY_AFTER
+            return
+        self.failure = ""
         listed = document.get("keys") if isinstance(document, Mapping) else None
         if isinstance(listed, list):
             self.keys = dict(_usable_keys(listed[:MOST_KEYS], self.issuer.algorithms))
@@ -85,10 +107,10 @@ class KeySet:
         base = self.issuer.issuer.rstrip("/")
         metadata = await self.fetch(f"{base}/.well-known/openid-configuration")
         if not isinstance(metadata, Mapping) or metadata.get("issuer", "").rstrip("/") != base:
-            raise ValueError("the metadata belongs to another issuer")
+            raise BadMetadata("the metadata belongs to another issuer")
         url = metadata.get("jwks_uri")
         if not isinstance(url, str) or not may_fetch(url):
-            raise ValueError("the metadata has no key set URL that uses https")
+            raise BadMetadata("the metadata has no key set URL that uses https")
         return url
 
 
@@ -123,6 +145,18 @@ def _usable_keys(listed: list[Any], algorithms: tuple[str, ...]) -> list[tuple[s
             continue
         found.append((str(one.get("kid", "")), (algorithm, key)))
     return found
+
+
+def is_jwt(token: str) -> bool:
+    """Whether a token is a signed JWT: three parts, the first of which is a header with an algorithm."""
+    head, _, rest = token.partition(".")
+    if rest.count(".") != 1 or len(token) > MOST_TOKEN:
+        return False
+    try:
+        header = orjson.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
+    except ValueError:
+        return False
+    return isinstance(header, Mapping) and "alg" in header
 
 
 class JwtVerifier:
@@ -197,7 +231,7 @@ def principal_of(claims: Mapping[str, Any], issuer: Issuer) -> Principal:
     tenant = claims.get("tenant", issuer.tenant)
     if not isinstance(tenant, str):
         raise Refusal("authenticate.invalid")
-    groups = group_names(claims.get(issuer.groups_claim))
+    groups = group_names(claim_at(claims, issuer.groups_claim))
     rights = [(scopes, roles) for name, scopes, roles in issuer.groups if name in groups]
     return Principal(
         id=f"{issuer.issuer}|{claims['sub']}",

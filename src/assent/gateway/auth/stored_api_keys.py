@@ -37,8 +37,8 @@ class StoredApiKeys:
         if record is None or not record.is_good(self._wall()):
             self._known.pop(digest, None)
             return None
-        self._known[digest] = now + FRESH, record.principal
-        return record.principal
+        self._known[digest] = now + FRESH, record.caller
+        return record.caller
 
     async def revoke(self, digest: str, at: float, entry: Entry) -> KeyRecord | None:
         """Revokes a key; this process stops accepting it at once."""

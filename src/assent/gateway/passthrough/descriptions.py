@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import orjson
@@ -12,6 +13,7 @@ import orjson
 from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions
 from assent.mcp.jsonrpc import is_too_deep
+from assent.rules.guards.workload import run_large
 from assent.upstreams.errors import Oversized, ProtocolViolation
 from assent.web.asgi import Message, Send
 
@@ -77,7 +79,9 @@ class RewrittenResponse:
         events = self._take(size)
         if self._start is not None:
             events = events.lstrip(codecs.BOM_UTF8)
-        body = b"".join(self._event(event) for event in _EVENT_END.split(events))
+        body = await run_large(
+            lambda: b"".join(self._event(event) for event in _EVENT_END.split(events)), len(events), self._upstream
+        )
         if self._start is not None:
             await self._send(self._start)
             self._start = None
@@ -87,7 +91,8 @@ class RewrittenResponse:
         assert self._start is not None
         body = self._take(len(self._held))
         if body.strip() and (self._is_json or body.lstrip()[:1] == b"{"):
-            body = self._document(body) if self._start["status"] < 400 else self._error(body)
+            read = self._document if self._start["status"] < 400 else self._error
+            body = await run_large(partial(read, body), len(body), self._upstream)
         fields = [*self._start["headers"], (b"content-length", b"%d" % len(body))]
         start, self._start = {**self._start, "headers": fields}, None
         await self._send(start)

@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import orjson
@@ -28,6 +29,7 @@ from assent.mcp.protocol import INVALID_PARAMS, METHOD_NOT_FOUND
 from assent.mcp.requests import Era, McpRequest
 from assent.pipeline.other_requests import COMPLETE, GET, READ, OtherRequests, Target, rpc_error
 from assent.ports import NotReached, OutcomeUnknown
+from assent.rules.guards.workload import characters_in, run_large
 from assent.upstreams.errors import Unreachable, UpstreamError, safe_error_text
 from assent.upstreams.http.subscriptions import Subscriptions
 from assent.upstreams.resources import ListedResources, dedupe_by_name, owner_of
@@ -247,10 +249,10 @@ class MergedServer:
             result = await offer.source.ask(mcp_request.parsed_request.method, params, mcp_request)
         except (NotReached, OutcomeUnknown) as failure:
             raise Unreachable(offer.source.name, str(failure), sent=True) from None
-        cleaned = mcp_request.parsed_request.method in CLEANED
-        return _render(
-            self._absent(mcp_request.caller).clean(result) if cleaned else result, mcp_request, cached=cached
-        )
+        if mcp_request.parsed_request.method in CLEANED:
+            clean = partial(self._absent(mcp_request.caller).clean, result)
+            result = await run_large(clean, characters_in(result), offer.source.name)
+        return _render(result, mcp_request, cached=cached)
 
     async def _load_list(self, offer: MergedUpstream, method: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
         """One list of one upstream as agents get it, kept for lookups; empty if it cannot be loaded."""
@@ -262,7 +264,9 @@ class MergedServer:
             if not missing:
                 logger.warning("upstream %s is left out of %s: %s", offer.source.name, method, safe_error_text(error))
             return []
-        shown: list[dict[str, Any]] = self._hidden_text.clean(offer.source.name, {key: listed})[key]
+        name = offer.source.name
+        cleaned = await run_large(lambda: self._hidden_text.clean(name, {key: listed}), characters_in(listed), name)
+        shown: list[dict[str, Any]] = cleaned[key]
         offer.source.listed_resources(mcp_request.caller).put(key, shown)
         return shown
 

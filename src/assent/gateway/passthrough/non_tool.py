@@ -134,14 +134,13 @@ class SingleUpstreamRelay:
         """
         absent, others, upstream = self.absent(exchange.caller), self.others, self.upstream
         filters = others is not None and others.applies()
-        if method not in LISTED and not absent and not filters:
-            return send
 
         def rewrite(message: Any) -> Any:
             if isinstance(message, list):
                 return [rewrite(one) for one in message]
             strip_response(message)
-            seen = self.hidden_text.clean_message(upstream, message) if method in LISTED else message
+            described = method in LISTED or (isinstance(message, dict) and "error" in message)
+            seen = self.hidden_text.clean_message(upstream, message) if described else message
             cleaned = absent.clean(seen)
             if not filters or others is None or not isinstance(cleaned, dict) or "result" not in cleaned:
                 return cleaned
@@ -280,6 +279,7 @@ def remember_client(session: McpSession, params: dict[str, Any]) -> None:
     capabilities = params.get("capabilities")
     session.version = negotiate(params)
     session.capabilities = capabilities if isinstance(capabilities, dict) else {}
+    session.client_info = params.get("clientInfo")
 
 
 def negotiate(params: dict[str, Any]) -> str:

@@ -27,7 +27,7 @@ class ToolList:
     def __init__(
         self,
         server: str,
-        governed: ToolService,
+        governed: Callable[[], ToolService],
         principal: Principal,
         reload: Callable[[], Awaitable[None]],
         hidden_text: HiddenText,
@@ -57,6 +57,8 @@ class ToolList:
         """An answer without hidden characters and mentions of tools that do not exist for the client; without the
         list of tools, without texts.
         """
+        if "error" in answer:
+            return self.without_hidden(answer)
         if method not in CLEANED or "result" not in answer:
             return answer
         if method in LISTED:
@@ -64,7 +66,7 @@ class ToolList:
         try:
             async with asyncio.timeout(LISTS_WITHIN):
                 await self.load()
-            return {**answer, "result": self._governed.absent(self._principal).clean(answer["result"])}
+            return {**answer, "result": self._governed().absent(self._principal).clean(answer["result"])}
         except (UpstreamError, RpcError, TimeoutError) as error:
             reason = str(error) or f"no list of tools in {LISTS_WITHIN:.0f} seconds"
             logger.warning(

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -63,26 +63,34 @@ _SERVED = frozenset({"tools/call", "tools/list"})
 Write = Callable[[bytes], None]
 
 
+class Current(Protocol):
+    """The configuration that is served now."""
+
+    @property
+    def tools(self) -> ToolService: ...
+
+    @property
+    def others(self) -> OtherRequests: ...
+
+
 class StdioGateway:
     """One client, one server. The client's first request that is not a probe decides the era of the connection."""
 
     def __init__(
         self,
         server: StdioUpstream,
-        governed: ToolService,
+        current: Callable[[], Current],
         principal: Principal,
         write: Write,
         *,
         reload: Callable[[], Awaitable[None]],
-        others: OtherRequests | None = None,
         hidden_text: HiddenText | None = None,
     ) -> None:
-        self._others = others
-        self._server, self._governed, self._principal, self._write = server, governed, principal, write
+        self._server, self._current, self._principal, self._write = server, current, principal, write
         self._session = McpSession("stdio", principal)
         self._era: Era | None = None
         self._greeted, self._opened = asyncio.Event(), asyncio.Event()
-        self._tools = ToolList(server.name, governed, principal, reload, hidden_text or HiddenText())
+        self._tools = ToolList(server.name, lambda: current().tools, principal, reload, hidden_text or HiddenText())
         self._open_requests = OpenRequests()
         self._introduced = False
         self._held: list[dict[str, Any]] | None = None
@@ -180,17 +188,15 @@ class StdioGateway:
 
     def _apply_policies(self, message: dict[str, Any]) -> None:
         """Raise for what policies deny, and leave denied resources out of a subscription."""
-        if self._others is None:
-            return
-        params = message.get("params")
+        others, params = self._current().others, message.get("params")
         try:
-            self._others.check(self._principal, message["method"], params, self._server.name)
+            others.check(self._principal, message["method"], params, self._server.name)
         except Refusal as refusal:
             raise rpc_error(refusal) from None
         requested = params.get("notifications") if isinstance(params, dict) else None
         if isinstance(requested, dict) and "resourceSubscriptions" in requested:
             uris = requested["resourceSubscriptions"]
-            allowed = self._others.allowed_subscriptions(self._principal, uris, self._server.name)
+            allowed = others.allowed_subscriptions(self._principal, uris, self._server.name)
             requested["resourceSubscriptions"] = allowed
 
     async def _pass(self, message: dict[str, Any]) -> None:
@@ -227,6 +233,7 @@ class StdioGateway:
                 raise
             capabilities = params.get("capabilities")
             self._session.capabilities = capabilities if isinstance(capabilities, dict) else {}
+            self._session.client_info = params.get("clientInfo")
             strip_response({"result": result})
             await self._introduce(message["id"], result)
         else:
@@ -258,8 +265,8 @@ class StdioGateway:
 
     async def _describe(self, method: str, answer: dict[str, Any]) -> None:
         answer = await self._tools.clean(method, answer)
-        if self._others is not None and method in CLEANED and "result" in answer:
-            shown = self._others.filtered(self._principal, answer["result"], self._server.name)
+        if method in CLEANED and "result" in answer:
+            shown = self._current().others.filtered(self._principal, answer["result"], self._server.name)
             answer = {**answer, "result": shown}
         self.tell(answer)
 
@@ -279,7 +286,8 @@ class StdioGateway:
                 None if modern else self._session,
                 StdioChannel(self.tell, self.ask),
             )
-            serve = self._governed.call if parsed_request.method == "tools/call" else self._governed.listing
+            governed = self._current().tools
+            serve = governed.call if parsed_request.method == "tools/call" else governed.listing
             self._write(result_body(parsed_request.id, await serve(mcp_request)))
 
     async def _aside(self, message: dict[str, Any]) -> None:

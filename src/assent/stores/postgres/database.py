@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import asyncpg
 
-from assent.errors import StoreError
-from assent.stores.migrate import Migration, pending
-from assent.stores.postgres.address import Address
+from assent.errors import Fault, SettingsError, StoreError
+from assent.stores.migrations import Migration, pending
 
 T = TypeVar("T")
 
@@ -51,6 +52,36 @@ _REMEDIES: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], st
     ((TimeoutError, asyncio.TimeoutError), "does not answer in time. Check its load and the network"),
     ((*CUT, OSError), "cannot be reached. Start it"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """The URL of a store: the server, and what is ours in its query."""
+
+    server: str
+    """The URL for the driver. It may hold a password."""
+    name: str
+    """The server and database, for messages."""
+    search_path: str
+    pooled: bool
+    """`?pooler=transaction`: a pooler that gives every transaction another session. Most are also recognised."""
+
+    @classmethod
+    def of(cls, url: str) -> Address:
+        parts = urlsplit(url)
+        query = parse_qsl(parts.query, keep_blank_values=True)
+        own = {name: value for name, value in query if name in ("search_path", "pooler")}
+        if own.get("pooler", "transaction") != "transaction":
+            raise SettingsError(
+                Fault("`pooler` is not `transaction`", "A pooler in session mode needs no setting", "store")
+            )
+        rest = urlencode([(name, value) for name, value in query if name not in own])
+        return cls(
+            parts._replace(query=rest).geturl(),
+            f"{parts.hostname or 'local socket'}/{parts.path.strip('/') or 'default'}",
+            own.get("search_path", ""),
+            "pooler" in own,
+        )
 
 
 class Database:

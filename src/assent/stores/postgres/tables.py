@@ -82,8 +82,6 @@ async def keep_rest(connection: Any, records: Records) -> int | None:
     """Write the changes besides claims; returns the index of the first new entry, if there are any."""
     changed = records.changed
     await _keep(connection, "keep_approvals", [approval_row(records.approvals[name]) for name in changed.approvals])
-    rehearsals = (records.rehearsals[digest] for digest in changed.rehearsals)
-    await _keep(connection, "keep_rehearsals", [(one.digest, one.preview, one.at) for one in rehearsals])
     await _keep(connection, "keep_rates", [(name, records.rates[name]) for name in changed.rates])
     tallies = ((name, records.tallies[name]) for name in changed.tallies)
     await _keep(connection, "keep_tallies", [(name, str(tally.spent), tally.until) for name, tally in tallies])
@@ -136,7 +134,6 @@ async def prune(connection: Any, sweep: Sweep) -> Pruned:
     return Pruned(
         await drop("expire_results", sweep.now),
         await drop("delete_approvals", sweep.before),
-        await drop("delete_rehearsals", sweep.before),
         await drop("delete_rates", sweep.now) + await drop("delete_tallies", sweep.before),
-        await drop("delete_expired_documents", sweep.now),
+        await drop("delete_expired_documents", sweep.now) + await drop("delete_rehearsals", sweep.before),
     )

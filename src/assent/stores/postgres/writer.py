@@ -11,13 +11,12 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 import asyncpg
 
 from assent.audit.leaf_encoder import Sealed
 from assent.errors import StoreError
-from assent.ports import Pruned
 from assent.stores.batching import (
     LINGER,
     MOST_NOTES,
@@ -29,13 +28,12 @@ from assent.stores.batching import (
     sweeps_in,
     take_batch,
 )
-from assent.stores.operations import Order, StoreOperation, Sweep
+from assent.stores.operations import Order, StoreOperation
 from assent.stores.optimistic_claims import OptimisticClaims
 from assent.stores.postgres import tables
 from assent.stores.postgres.database import FAILURES, Database
 from assent.stores.record_rules import Records
 
-T = TypeVar("T")
 TRIES = 5
 _RETRYABLE = (asyncpg.SerializationError, asyncpg.DeadlockDetectedError)
 _BAD_VALUE = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError, UnicodeError, OverflowError)
@@ -55,19 +53,13 @@ class PostgresWriter:
         self._closed = False
         self._task: asyncio.Task[None] | None = None
 
-    async def run(self, operation: StoreOperation[T]) -> T:
-        """Run an operation in the next transaction; returns after its commit."""
-        return await self._submit(operation)  # type: ignore[no-any-return]
-
-    async def sweep(self, sweep: Sweep) -> Pruned:
-        return await self._submit(sweep)  # type: ignore[no-any-return]
-
-    async def _submit(self, order: Order) -> Any:
+    def run(self, order: Order) -> asyncio.Future[Any]:
+        """Run an operation or a sweep in the next transaction; done after its commit."""
         self._check_open()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._items.append(PendingWrite(order, future))
         self._schedule(0)
-        return await future
+        return future
 
     def note(self, row: Sealed) -> None:
         """Append an entry with the next batch; raises if the writer takes no entries now."""

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from assent.errors import StoreError
-from assent.stores.migrate import pending
+from assent.stores.migrations import pending
 
 BUSY = 5.0
 """Seconds to wait for other processes that write to the same file."""

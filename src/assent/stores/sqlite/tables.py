@@ -11,12 +11,9 @@ from itertools import chain
 from typing import Any
 
 from assent.audit.leaf_encoder import Sealed
-from assent.core.approval import Approval
-from assent.core.claims import ClaimRecord, State
 from assent.core.document import Document
-from assent.core.keys import KeyRecord
 from assent.errors import StoreError
-from assent.ports import Cursor, LogEntry, Pruned, RawLogRow, Rehearsal
+from assent.ports import Pruned
 from assent.stores.operations import Needs, StoreOperation, Sweep
 from assent.stores.optimistic_claims import OptimisticClaims, names_in
 from assent.stores.record_rules import ChangeSet, Records, WindowSpend
@@ -27,7 +24,6 @@ from assent.stores.rows import (
     claim_row,
     key_of,
     key_row,
-    logged,
     move_row,
     start_row,
 )
@@ -43,7 +39,7 @@ class Tables:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
-        self._started = OptimisticClaims()
+        self.started = OptimisticClaims()
         self._log_exists = False
 
     def load(self, operations: Sequence[StoreOperation[Any]], *, trusting: bool = False) -> Records:
@@ -51,7 +47,7 @@ class Tables:
         read.
         """
         records = Records()
-        self._load_claims(self._started.unknown(operations, records) if trusting else names_in(operations), records)
+        self._load_claims(self.started.unknown(operations, records) if trusting else names_in(operations), records)
         for operation in operations:
             if operation.needs is not None:
                 self._load_needs(operation.needs, records)
@@ -59,39 +55,34 @@ class Tables:
 
     def _load_needs(self, needs: Needs, records: Records) -> None:
         for name in needs.approvals:
-            self._add_approvals(records, self._rows("approval", (name,)))
+            self._add_approvals(records, self.rows("approval", (name,)))
         for question in needs.questions:
-            self._add_approvals(records, self._rows("related_approvals", asdict(question)))
+            self._add_approvals(records, self.rows("related_approvals", asdict(question)))
         for name in needs.rates:
-            records.rates.update((name, due) for (due,) in self._rows("rate", (name,)))
+            records.rates.update((name, due) for (due,) in self.rows("rate", (name,)))
         for name in needs.tallies:
             self._load_tally(name, records)
         for name in needs.keys:
-            records.keys.update((row[0], key_of(row)) for row in self._rows("key", (name,)))
+            records.keys.update((row[0], key_of(row)) for row in self.rows("key", (name,)))
         for kind, name in needs.documents:
-            records.documents.update((one.name, one) for one in self._documents("document", (kind, name)))
+            found = (Document(*row) for row in self.rows("document", (kind, name)))
+            records.documents.update((one.name, one) for one in found)
         for place in needs.places:
-            records.places.update((place, Sealed(leaf, vals)) for leaf, vals in self._rows("place", (place,)))
-
-    def committed(self, records: Records) -> None:
-        self._started.remember(records)
-
-    def forget(self) -> None:
-        self._started.forget()
+            records.places.update((place, Sealed(leaf, vals)) for leaf, vals in self.rows("place", (place,)))
 
     def _load_claims(self, names: set[str], records: Records) -> None:
         """Read all claims with one statement, or with a simpler one if there is only one."""
         if len(names) == 1:
-            rows = self._rows("recall", tuple(names))
+            rows = self.rows("recall", tuple(names))
         else:
-            rows = self._rows("recall_many", (json.dumps(list(names)),)) if names else []
+            rows = self.rows("recall_many", (json.dumps(list(names)),)) if names else []
         for row in rows:
             record = records.claims[row[0]] = claim_of(row)
             for tally, _ in record.charges:
                 self._load_tally(tally, records)
 
     def _load_tally(self, name: str, records: Records) -> None:
-        for spent, until in self._rows("tally", (name,)):
+        for spent, until in self.rows("tally", (name,)):
             records.tallies[name] = WindowSpend(Decimal(spent), until)
 
     def _add_approvals(self, records: Records, rows: Iterable[Any]) -> None:
@@ -107,7 +98,7 @@ class Tables:
 
     def try_to_keep(self, operations: Iterable[StoreOperation[Any]], records: Records) -> bool:
         """Write records that were partly assumed. False if the assumption was wrong; then the caller must roll back."""
-        if not self._started.can_write_optimistically(operations, records):
+        if not self.started.can_write_optimistically(operations, records):
             return False
         changed, claims, before = records.changed, records.claims, self._connection.total_changes
         self._keep_many("start_claim", [start_row(claims[name]) for name in changed.claims])
@@ -124,8 +115,6 @@ class Tables:
     def _keep_rest(self, records: Records, changed: ChangeSet) -> None:
         self.append(changed.entries)
         self._keep("keep_approval", [approval_row(records.approvals[name]) for name in changed.approvals])
-        rehearsals = (records.rehearsals[digest] for digest in changed.rehearsals)
-        self._keep("keep_rehearsal", [(one.digest, one.preview, one.at) for one in rehearsals])
         self._keep("keep_rate", [(name, records.rates[name]) for name in changed.rates])
         tallies = ((name, records.tallies[name]) for name in changed.tallies)
         self._keep("keep_tally", [(name, str(tally.spent), tally.until) for name, tally in tallies])
@@ -165,12 +154,12 @@ class Tables:
     def append(self, rows: Sequence[Sealed]) -> None:
         """Append entries. SQLite numbers them, but would start at 1, so the first entry gets its index explicitly."""
         if rows and not self._log_exists:
-            self._log_exists = self.length() > 0
+            self._log_exists = self.rows("length", ())[0][0] > 0
         if rows and not self._log_exists:
             self._connection.execute(_SQL["begin_log"], rows[0])
             rows = rows[1:]
         last = self._keep_many("append", [(bytearray(leaf), vals and bytearray(vals)) for leaf, vals in rows])
-        if last == len(rows) and self._log_exists and not self._rows("place", (0,)):
+        if last == len(rows) and self._log_exists and not self.rows("place", (0,)):
             self._log_exists = False
             raise StoreError(
                 "The log was emptied while this process wrote to it, and restarts at 0. Keep a copy of what is left."
@@ -201,92 +190,14 @@ class Tables:
         return Pruned(
             self._drop("expire_results", (sweep.now, sweep.limit)),
             self._drop("delete_approvals", {"before": sweep.before, "limit": sweep.limit}),
-            self._drop("delete_rehearsals", before),
             self._drop("delete_rates", (sweep.now, sweep.limit)) + self._drop("delete_tallies", before),
-            self._drop("delete_expired_documents", (sweep.now, sweep.limit)),
+            self._drop("delete_expired_documents", (sweep.now, sweep.limit)) + self._drop("delete_rehearsals", before),
         )
-
-    def recall(self, claim_id: str) -> ClaimRecord | None:
-        rows = self._rows("recall", (claim_id,))
-        return claim_of(rows[0]) if rows else None
-
-    def claims(
-        self, states: Sequence[State], tenant: str | None, principal: str | None, after: Cursor | None, limit: int
-    ) -> list[ClaimRecord]:
-        wanted = json.dumps([state.value for state in states or State])
-        values = (wanted, tenant, principal, *(after or (None, None)), limit)
-        return [claim_of(row) for row in self._rows("claims", values)]
-
-    def approval(self, approval_id: str) -> Approval | None:
-        rows = self._rows("approval", (approval_id,))
-        return approval_of(rows[0]) if rows else None
-
-    def approval_for(self, binding: str, now: float) -> Approval | None:
-        rows = self._rows("approval_for", (binding, now))
-        return approval_of(rows[0]) if rows else None
-
-    def approvals(
-        self, tenant: str | None, requester: str | None, pending_at: float | None, after: Cursor | None, limit: int
-    ) -> list[Approval]:
-        values = (tenant, requester, *(after or (None, None)), limit)
-        if pending_at is None:
-            return [approval_of(row) for row in self._rows("approvals", values)]
-        return [approval_of(row) for row in self._rows("pending_approvals", (pending_at, *values))]
-
-    def urgent_approvals(
-        self, now: float, tenant: str | None, requester: str | None, skip: int, limit: int
-    ) -> list[Approval]:
-        return [approval_of(row) for row in self._rows("urgent_approvals", (now, tenant, requester, limit, skip))]
-
-    def count_pending(self, now: float, tenant: str | None, requester: str | None) -> tuple[int, float | None]:
-        count, soonest = self._rows("count_pending", (now, tenant, requester))[0]
-        return count, soonest
-
-    def decided_approvals(self, tenant: str | None, requester: str | None, limit: int) -> list[Approval]:
-        return [approval_of(row) for row in self._rows("decided_approvals", (tenant, requester, limit))]
-
-    def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
-        rows = self._rows("used_approval", (tenant, requester, tool, before))
-        return approval_of(rows[0]) if rows else None
-
-    def key(self, digest: str) -> KeyRecord | None:
-        rows = self._rows("key", (digest,))
-        return key_of(rows[0]) if rows else None
-
-    def keys(self, start: str, limit: int) -> list[KeyRecord]:
-        return [key_of(row) for row in self._rows("keys", (start, limit))]
-
-    def document(self, kind: str, id: str, now: float) -> Document | None:
-        found = self._documents("document", (kind, id))
-        return found[0] if found and not found[0].is_expired(now) else None
-
-    def documents(self, kind: str, now: float, tenant: str | None, after: str, limit: int) -> list[Document]:
-        return self._documents("documents", (kind, now, tenant, after, limit))
-
-    def _documents(self, name: str, values: Any) -> list[Document]:
-        return [Document(*row) for row in self._rows(name, values)]
-
-    def rehearsed(self, digest: str) -> Rehearsal | None:
-        rows = self._rows("rehearsed", (digest,))
-        return Rehearsal(*rows[0]) if rows else None
-
-    def entries(self, after: int, limit: int) -> list[LogEntry]:
-        return [logged(*row) for row in self._rows("entries", (after, limit))]
-
-    def sealed(self, after: int, limit: int) -> list[RawLogRow]:
-        return [RawLogRow(*row) for row in self._rows("entries", (after, limit))]
-
-    def leaves(self, start: int, stop: int) -> list[bytes]:
-        return [row[0] for row in self._rows("leaves", (start, stop))]
-
-    def length(self) -> int:
-        count: int = self._rows("length", ())[0][0]
-        return count
 
     def _drop(self, name: str, values: Any) -> int:
         return self._connection.execute(_SQL[name], values).rowcount
 
-    def _rows(self, name: str, values: Any) -> list[Any]:
+    def rows(self, name: str, values: Any) -> list[Any]:
         """Fetch all rows at once: a half-read statement would keep its snapshot and stop the write-ahead log from
         shrinking.
         """

@@ -1,26 +1,27 @@
 """Batches changes into commits.
 
 One thread writes on one connection. Everything that arrives during a commit goes into the next one, together with
-the writes of other calls at the same time (`commit_batcher`).
+the writes of other calls at the same time (`CommitBatcher`).
 """
 
 from __future__ import annotations
 
 import asyncio
+import atexit
 import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from queue import SimpleQueue
-from typing import Any, TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any
 
 from assent.audit.leaf_encoder import Sealed
 from assent.errors import StoreError
-from assent.ports import Pruned
 from assent.stores.batching import (
     LINGER,
     MOST_NOTES,
+    CommitBatcher,
     Item,
     PendingWrite,
     apply,
@@ -29,13 +30,11 @@ from assent.stores.batching import (
     sweeps_in,
     take_batch,
 )
-from assent.stores.operations import Order, StoreOperation, Sweep
+from assent.stores.operations import Order, StoreOperation
 from assent.stores.record_rules import Records
-from assent.stores.sqlite.commit_batcher import CommitBatcher
 from assent.stores.sqlite.database_file import try_until, wait_to_begin
 from assent.stores.sqlite.tables import Tables
 
-T = TypeVar("T")
 _BAD_VALUE = (
     sqlite3.IntegrityError,
     sqlite3.DataError,
@@ -45,6 +44,7 @@ _BAD_VALUE = (
     UnicodeError,
 )
 """Errors about the values given, not about the database itself."""
+_PURGE_EVERY = 1.0
 _PURGE_WITHIN = 0.25
 """Seconds for which calls wait while erased values are removed from the write-ahead log."""
 
@@ -70,15 +70,10 @@ class SqliteWriter:
         self._wakeups: SimpleQueue[None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="assent-store", daemon=True)
         self._thread.start()
+        atexit.register(self._finish)
 
-    def run(self, operation: StoreOperation[T]) -> asyncio.Future[T]:
-        """Run an operation in the next transaction; done after its commit."""
-        return self._submit(operation)
-
-    def sweep(self, sweep: Sweep) -> asyncio.Future[Pruned]:
-        return self._submit(sweep)
-
-    def _submit(self, order: Order) -> asyncio.Future[Any]:
+    def run(self, order: Order) -> asyncio.Future[Any]:
+        """Run an operation or a sweep in the next transaction; done after its commit."""
         self._check_open()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
@@ -123,11 +118,16 @@ class SqliteWriter:
         """Write what is left and stop. Raises StoreError if some entries could not be written."""
         if self._closed:
             return
-        self._closed = True
-        self._commit_batcher.release()
-        await asyncio.to_thread(self._thread.join)
+        await asyncio.to_thread(self._finish)
         if self._unwritten:
             raise StoreError(f"{len(self._unwritten)} audit entries were not written. {self._broken}")
+
+    def _finish(self) -> None:
+        """Let the thread write what is left, and end it. Also runs when the process exits without `close`."""
+        atexit.unregister(self._finish)
+        self._closed = True
+        self._commit_batcher.release()
+        self._thread.join()
 
     def _work(self) -> None:
         while True:
@@ -143,8 +143,20 @@ class SqliteWriter:
                 self._connection.close()
                 return
 
+    @property
+    def keeps_erased(self) -> bool:
+        """Whether erased values are still in the write-ahead log, because another connection reads."""
+        return self._erased_in_wal
+
     def _wait_for_work(self) -> None:
-        self._wakeups.get()
+        while self._erased_in_wal:
+            try:
+                self._wakeups.get(timeout=_PURGE_EVERY)
+                break
+            except Empty:
+                self._purge_erased(erased=False, within=0.0)
+        else:
+            self._wakeups.get()
         while not self._wakeups.empty():
             self._wakeups.get()
 
@@ -177,10 +189,10 @@ class SqliteWriter:
             for item, sweep in sweeps_in(orders):
                 item.value = self._tables.prune(sweep)
             self._connection.execute("COMMIT")
-            self._tables.committed(records)
+            self._tables.started.remember(records)
             self._purge_erased(erased=bool(records.changed.places), within=_PURGE_WITHIN)
         except BaseException:
-            self._tables.forget()
+            self._tables.started.forget()
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
             raise
@@ -202,7 +214,7 @@ class SqliteWriter:
 
     def _purge_erased(self, *, erased: bool, within: float) -> None:
         """Remove erased values from the write-ahead log. While another connection reads that fails, and is tried
-        again after each commit and at the end.
+        again after each commit, each second and at the end.
         """
         if erased or self._erased_in_wal:
             patience = min(self._patience, within) if erased or self._closed else 0.0

@@ -16,7 +16,7 @@ from assent.contract.reader import read_contract
 from assent.contract.yaml_document import YamlDocument
 from assent.core.refusals import CATALOGUE
 from assent.errors import Fault, FaultsError
-from assent.guards import build_guard
+from assent.rules.guards import build_guard
 from assent.testing.decisions.model import (
     CallSpec,
     CaseForm,

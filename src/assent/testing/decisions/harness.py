@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -13,17 +14,78 @@ from assent.core.call import Request, UserAnswer
 from assent.core.claims import ClaimRecord
 from assent.core.outcome import Answer, Outcome, Pause, Refusal
 from assent.core.quotas import NOTHING, Quotas
-from assent.guards import build_guard
 from assent.pipeline.authenticate import authenticate
 from assent.pipeline.govern import govern
-from assent.policy.engine import PolicyEngine
-from assent.policy.source import parse_policies
-from assent.ports import Ports, Store
+from assent.ports import NotReached, NotRun, OutcomeUnknown, Ports, Store, ToolFailed
+from assent.rules.guards import build_guard
+from assent.rules.policy.engine import PolicyEngine
+from assent.rules.policy.source import parse_policies
 from assent.stores.memory import MemoryStore
-from assent.testing.broken_store import BrokenStore, failing_at
-from assent.testing.decisions.model import Asks, WorldSettings
-from assent.testing.decisions.scripted_tools import Scripted
-from assent.testing.world import Clock, World, as_given
+from assent.testing.decisions.model import Asks, Script, WorldSettings
+from assent.testing.world import BrokenStore, Clock, World, as_given, failing_at
+
+
+class Scripted:
+    """Tools that follow a script, one line per call and then the last line again, and log their effects."""
+
+    def __init__(self, scripts: Mapping[str, tuple[Script, ...]]) -> None:
+        self._lines: dict[str, list[Script]] = {}
+        self._soon: dict[str, Script] = {}
+        self._gate = asyncio.Event()
+        self._entered: asyncio.Queue[str] = asyncio.Queue()
+        self.effects: list[str] = []
+        self.follow(scripts)
+
+    def follow(self, scripts: Mapping[str, Iterable[Script]]) -> None:
+        self._lines.update({tool: list(lines) for tool, lines in scripts.items()})
+
+    def soon(self, tool: str, script: Script) -> None:
+        """Make the next call of a tool do this instead of its script."""
+        self._soon[tool] = script
+
+    def speaks_text(self, tool: str) -> bool:
+        """Whether a tool answers in text only."""
+        return any(line.text is not None for line in self._lines.get(tool, ()))
+
+    async def entered(self) -> None:
+        """Wait until a tool hangs."""
+        await self._entered.get()
+
+    def release(self) -> None:
+        """Release all hanging calls."""
+        self._gate.set()
+
+    async def respond(self, tool: str, *, effect: bool = True) -> Any:
+        """Return the next line: a result, its structured part, or an exception to raise."""
+        if effect:
+            self.effects.append(tool)
+        line = self._soon.pop(tool, None) or self._next(tool)
+        if line.does == "hangs":
+            self._entered.put_nowait(tool)
+            await self._gate.wait()
+        return _result_of(line)
+
+    def _next(self, tool: str) -> Script:
+        lines = self._lines.get(tool) or [Script()]
+        return lines.pop(0) if len(lines) > 1 else lines[0]
+
+
+def _result_of(line: Script) -> Any:
+    match line.does:
+        case "lost":
+            return OutcomeUnknown("the connection broke")
+        case "unreached":
+            return NotReached("nobody listens")
+        case "not_run":
+            return NotRun("The tool refused the arguments.")
+    if line.fails is not None:
+        return ToolFailed(line.fails)
+    if line.error is not None:
+        return {"content": [], "structuredContent": line.error, "isError": True}
+    if line.text is not None:
+        return {"content": [{"type": "text", "text": line.text}]}
+    return {"ok": True} if line.returns is None else line.returns
+
 
 Contracts = Mapping[str, Mapping[str, Any]]
 
@@ -47,7 +109,7 @@ def seen(outcome: Outcome) -> Observed:
     if isinstance(outcome, Pause):
         return Observed("pause", outcome.code, approval=outcome.approval.id, text=outcome.approval.text)
     if isinstance(outcome, Answer):
-        wire = outcome.result
+        wire = outcome.on_wire()
         return Observed(
             "answer",
             result=wire.get("structuredContent", wire),
@@ -98,11 +160,12 @@ def store_for(scene: WorldSettings, memory: RaceStore) -> Store:
 
 
 def settings_of(scene: WorldSettings) -> dict[str, Any]:
-    """Return the port settings that the world sets."""
+    """Return what the world sets of the ports and their rules."""
     policies = PolicyEngine(parse_policies(scene.policies)) if scene.policies else None
     return {
         "policy_digest": scene.policy + (policies.digest if policies is not None else ""),
         "policies": policies,
+        "critical_confirmer": scene.critical_confirmer,
         "most_pending": scene.most_pending,
         "cooldown": float(scene.cooldown),
         "limits": scene.limits,

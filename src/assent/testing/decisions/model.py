@@ -45,6 +45,8 @@ class PrincipalSpec(Form):
     bearer: bool = False
     mode: Mode = "live"
     actors: tuple[PrincipalSpec, ...] = ()
+    asks: Literal["person", "nobody", "unknown"] = "person"
+    """The operator's word on this caller's client; `unknown` if there is none."""
 
     def at(self, name: str, begin: float) -> Principal:
         return Principal(
@@ -58,6 +60,7 @@ class PrincipalSpec(Form):
             auth_time=None if self.auth_age is None else begin - self.auth_age,
             mode=self.mode,
             bearer=self.bearer,
+            asks=None if self.asks == "unknown" else self.asks,
             actors=tuple(actor.at(f"{name}-{place}", begin) for place, actor in enumerate(self.actors, 1)),
         )
 
@@ -115,6 +118,7 @@ class WorldSettings(Form):
     policy: str = ""
     policies: str = ""
     """Cedar policies."""
+    critical_confirmer: Literal["approver", "user"] = "user"
     most_pending: int = 20
     cooldown: Duration | Literal[0] = 0
     limits: tuple[RateLimit, ...] = ()

@@ -14,9 +14,8 @@ from assent.core.principal import Principal
 from assent.errors import FaultsError
 from assent.pipeline.approve import approve
 from assent.testing.decisions.cases import Case, load_cases
-from assent.testing.decisions.harness import Contracts, Harness, Observed, WorldHarness, newest, seen
+from assent.testing.decisions.harness import Contracts, Harness, Observed, Scripted, WorldHarness, newest, seen
 from assent.testing.decisions.model import CallSpec, CaseStep, Expect, Script, WorldSettings
-from assent.testing.decisions.scripted_tools import Scripted
 
 OpenTable = Callable[[Contracts, WorldSettings, Scripted], Harness]
 INVALID = object()

@@ -12,6 +12,7 @@ from assent.mcp.requests import Era, McpRequest
 from assent.ports import NotReached
 from assent.upstreams.base import McpLink, asks_of, suspended_call, with_log_level
 from assent.upstreams.errors import ProtocolViolation, UpstreamError, setting_of
+from assent.upstreams.http.pool import Pool
 from assent.upstreams.http.server import Described, HttpUpstream
 from assent.upstreams.http.sessions import UpstreamSessions
 from assent.upstreams.http.transport import SessionContext, SessionLost
@@ -46,6 +47,10 @@ class Endpoint:
 
 class HttpLink(McpLink):
     """An upstream behind a URL, with its test endpoint if it has one."""
+
+    is_local_document = False
+    pools: tuple[Pool, ...] = ()
+    """The connections that only this link uses."""
 
     def __init__(
         self,

@@ -44,7 +44,7 @@ class Described:
     instructions: str | None
 
 
-class HttpUpstream:
+class HttpUpstream(McpHttpTransport):
     """One upstream behind one URL."""
 
     def __init__(
@@ -55,20 +55,13 @@ class HttpUpstream:
         first_id: int | None = None,
         credentials: Credentials | None = None,
     ) -> None:
-        self.pool = pool
+        super().__init__(pool, credentials)
         self._streams = streams or pool
-        self._transport = McpHttpTransport(pool, credentials)
-        self._credentials = credentials
         self._client_info = client_info
         # In a relayed session the client sends requests too, and some servers identify a stream by the request id
         # alone. So the gateway's ids must be unique and not guessable.
         self._ids = count(2**30 + randbits(30) if first_id is None else first_id)
         self._cancel_notices: set[asyncio.Task[None]] = set()
-
-    @property
-    def streams(self) -> bool:
-        """Whether it answers with streams inside a session."""
-        return self._transport.streams
 
     async def check_credential(self, owner: CredentialOwner) -> None:
         """Raise NotConnected if this owner has no credential that can be sent."""
@@ -101,9 +94,9 @@ class HttpUpstream:
         params = initialize_params(capabilities, self._client_info)
         request_id = next(self._ids)
         message = {"jsonrpc": "2.0", "id": request_id, "method": "initialize", "params": params}
-        response = await self._transport.post(message, SessionContext("", owner=owner))
+        response = await self.post(message, SessionContext("", owner=owner))
         session = response.header(b"mcp-session-id")
-        result = await self._transport.result(response, request_id, SessionContext(""), None)
+        result = await self.result(response, request_id, SessionContext(""), None)
         version = result.get("protocolVersion")
         if not isinstance(version, str):
             raise ProtocolViolation(self.pool.name, "the response to initialize has no protocol version", sent=True)
@@ -120,7 +113,7 @@ class HttpUpstream:
             (b"mcp-protocol-version", peer.version.encode()),
         ]
         with suppress(UpstreamError):  # If this fails, the upstream drops the session by itself.
-            response = await self._transport.send(self.pool, b"DELETE", fields, peer)
+            response = await self.send(self.pool, b"DELETE", fields, peer)
             await response.read(_SMALL)
 
     async def list_tools(self, described: Described, capabilities: dict[str, Any]) -> list[dict[str, Any]]:
@@ -158,9 +151,9 @@ class HttpUpstream:
         params = self._add_envelope(params, peer)
         message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
         try:
-            response = await self._transport.post(message, peer, fields=fields, safe=safe)
+            response = await self.post(message, peer, fields=fields, safe=safe)
             try:
-                return await self._transport.result(response, request_id, peer, stream_listener)
+                return await self.result(response, request_id, peer, stream_listener)
             finally:
                 response.close()
         except asyncio.CancelledError:
@@ -176,22 +169,21 @@ class HttpUpstream:
             "method": method,
             "params": self._add_envelope(params, peer),
         }
-        transport = McpHttpTransport(self._streams, self._credentials)
-        return await transport.post(message, peer, safe=True, patient=True)
+        return await self.post(message, peer, safe=True, patient=True, pool=self._streams)
 
     async def session_messages(self, peer: SessionContext) -> AsyncIterator[dict[str, Any]]:
         """Open the stream of the messages that the upstream sends in a session apart from its responses."""
         fields: Headers = [(b"accept", b"text/event-stream"), (b"mcp-protocol-version", peer.version.encode())]
         if peer.session is not None:
             fields.append((b"mcp-session-id", peer.session.encode("latin-1")))
-        response = await self._transport.send(self._streams, b"GET", fields, peer, patient=True)
+        response = await self.send(self._streams, b"GET", fields, peer, patient=True)
         return stream_messages(self.pool.name, response)
 
     async def notify(self, method: str, params: dict[str, Any] | None, peer: SessionContext) -> None:
         message: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
         if params is not None:
             message["params"] = params
-        await self._transport.post_one_way(message, peer)
+        await self.post_one_way(message, peer)
 
     def _add_envelope(self, params: dict[str, Any], peer: SessionContext) -> dict[str, Any]:
         if peer.version not in MODERN_PROTOCOL_VERSIONS:

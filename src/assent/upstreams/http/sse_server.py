@@ -126,11 +126,11 @@ class SseUpstream(HttpUpstream):
         fields: Headers = [(b"accept", b"text/event-stream"), (b"cache-control", b"no-store")]
         try:
             async with asyncio.timeout(self.pool.limits.silence):
-                response = await self._transport.send(self._streams, b"GET", fields, peer, patient=True)
+                response = await self.send(self._streams, b"GET", fields, peer, patient=True)
                 kind = (response.header(b"content-type") or b"").lower()
                 if response.status != 200 or not kind.startswith(b"text/event-stream"):
                     response.close()
-                    raise self._transport.refusal(response, "and no stream of events")
+                    raise self.refusal(response, "and no stream of events")
                 limits = self.pool.limits
                 session = SseSession(self.pool.name, response, limits.body, limits.silence)
                 try:
@@ -142,12 +142,12 @@ class SseUpstream(HttpUpstream):
             raise TimedOut(self.pool.name, "the stream did not name its endpoint in time", sent=True) from None
 
         async def post(message: dict[str, Any], fields: Headers | None = None) -> None:
-            response = await self._transport.post(message, peer, fields=fields, path=path)
+            response = await self.post(message, peer, fields=fields, path=path)
             try:
                 if response.status == 404:
                     raise SessionLost
                 if not 200 <= response.status < 300:
-                    raise self._transport.refusal(response)
+                    raise self.refusal(response)
                 await response.read(_SMALL)
             finally:
                 response.close()

@@ -64,8 +64,10 @@ class McpHttpTransport:
         safe: bool = False,
         patient: bool = False,
         path: bytes | None = None,
+        pool: Pool | None = None,
     ) -> UpstreamResponse:
         """Send a message; `patient` is for a response that may be silent and has no end."""
+        pool = pool or self.pool
         body = orjson.dumps(message)
         if path is not None:
             head = self.pool.target.head(b"POST", path) + _ACCEPT
@@ -75,7 +77,7 @@ class McpHttpTransport:
         limit = FOREVER if patient else None
         if self._credentials is None:
             request = b"%b%bcontent-length: %d\r\n\r\n%b" % (head, routing, len(body), body)
-            return await self.pool.send_bytes(request, safe=safe, silence=limit, total=limit)
+            return await pool.send_bytes(request, safe=safe, silence=limit, total=limit)
 
         async def send(credential: bytes) -> UpstreamResponse:
             request = b"%b%b%bcontent-length: %d\r\n\r\n%b" % (head, routing, credential, len(body), body)

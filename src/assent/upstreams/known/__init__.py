@@ -11,11 +11,11 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from assent.contract.infer import classify
 from assent.contract.model import Contract
 from assent.contract.reader import read_contract
 from assent.contract.tiers import Risk, Tier
 from assent.contract.yaml_document import YamlDocument
-from assent.infer import classify
 from assent.upstreams.compiled_tools import CONFIDENT, UpstreamPolicy
 
 
@@ -38,7 +38,7 @@ def _read(text: str) -> dict[str, dict[str, dict[str, Any]]]:
     return dict.fromkeys(shipped["servers"], shipped["tools"])
 
 
-def _fields_of(server: str) -> dict[str, dict[str, Any]]:
+def fields_of(server: str) -> dict[str, dict[str, Any]]:
     """The shipped fields of one server. Only a file that names it is read: most servers are in none."""
     found = (_read(text).get(server) for text in _texts().values() if server in text)
     return next((fields for fields in found if fields is not None), {})
@@ -56,7 +56,7 @@ def known_contracts(
 
 def known_fields(server: str, definitions: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """The fields of the shipped contracts for the tools of this server, by the server's own names."""
-    fields = _fields_of(server)
+    fields = fields_of(server)
     return {
         name: fields[name]
         for definition in definitions

@@ -1,11 +1,15 @@
-"""The interface through which an HTTP upstream gets a credential with each request."""
+"""What an HTTP upstream needs to send a credential with each request, and what Assent says about itself as a client."""
 
 from __future__ import annotations
 
 import re
-from typing import Protocol
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+from urllib.parse import urlsplit
 
-from assent.upstreams.oauth.owner import CredentialOwner
+from assent.core.principal import Principal
+from assent.upstreams.oauth.owner import CredentialOwner, owner_of
 
 _SCOPE = re.compile(rb'\bscope="([^"]{0,1000})"')
 _WORD = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")
@@ -45,3 +49,39 @@ def insufficient_scope(challenge: bytes | None) -> str | None:
     found = _SCOPE.search(challenge)
     words = found[1].decode("latin-1").split(" ") if found else []
     return " ".join([word for word in words if _WORD.fullmatch(word)][:_MOST_WORDS])
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectToken:
+    """A verified token and the principal that it belongs to. It is never shown, kept or sent to an upstream."""
+
+    principal: Principal
+    token: str = field(repr=False)
+
+
+current_subject: ContextVar[SubjectToken | None] = ContextVar("current_subject", default=None)
+"""The token of the request that is being served; None if the caller has another kind of credential."""
+
+
+def subject_of(owner: CredentialOwner) -> str | None:
+    """The token of the request that is being served, if it belongs to this owner."""
+    subject = current_subject.get()
+    if subject is None or owner_of(subject.principal) != (owner.tenant, owner.id):
+        return None
+    return subject.token
+
+
+CALLBACK_PATH = "/console/connections/callback"
+
+
+def client_metadata(redirect_uri: str) -> dict[str, Any]:
+    """What Assent says about itself as a client."""
+    native = urlsplit(redirect_uri).hostname in ("127.0.0.1", "::1", "localhost")
+    return {
+        "client_name": "Assent",
+        "application_type": "native" if native else "web",
+        "redirect_uris": [redirect_uri],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    }

@@ -6,6 +6,7 @@ import asyncio
 import ipaddress
 import socket
 import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -24,11 +25,14 @@ from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 from mcp.shared.auth_utils import check_resource_allowed
 from pydantic import ValidationError
 
-from assent.upstreams.oauth.client_metadata import client_metadata
+from assent.core.question import visible
+from assent.upstreams.oauth.credentials import client_metadata
 from assent.upstreams.oauth.errors import OAuthProblem
 
 PATIENCE = 10.0
 MOST_BYTES = 256 * 1024
+MOST_WORDS = 300
+"""Characters of a server's own words about an error."""
 _ACCEPT = {"accept": "application/json"}
 _FRAMING = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
@@ -135,7 +139,7 @@ def _server(
         registration_endpoint=_optional(metadata.registration_endpoint, url),
         revocation_endpoint=_optional(metadata.revocation_endpoint, url),
         resource=str(resource.resource) if resource is not None else url,
-        scope=get_client_metadata_scopes(scope, resource, metadata, ["authorization_code", "refresh_token"]),
+        scope=_words(get_client_metadata_scopes(scope, resource, metadata, ["authorization_code", "refresh_token"])),
         takes_metadata_url=should_use_client_metadata_url(metadata, "https://example.com/client"),
         checks_issuer=bool(metadata.authorization_response_iss_parameter_supported),
         methods=tuple(methods),
@@ -237,9 +241,22 @@ def object_in(answer: httpx2.Response) -> dict[str, Any]:
     return given if isinstance(given, dict) else {}
 
 
+def _words(scope: str | None) -> str | None:
+    """The scope with one space between words; None without a word, since an empty scope is refused by some servers."""
+    return " ".join((scope or "").split()) or None
+
+
 def error_in(answer: httpx2.Response) -> str:
-    code = object_in(answer).get("error")
-    return code[:100] if isinstance(code, str) and code.isprintable() else f"status {answer.status_code}"
+    """What a server's answer says went wrong."""
+    return said_error(object_in(answer)) or f"status {answer.status_code}"
+
+
+def said_error(answer: Mapping[str, Any]) -> str:
+    """The error of an OAuth answer with the server's own words about it, which are quoted; empty if it has none."""
+    code, words = answer.get("error"), answer.get("error_description")
+    if not isinstance(code, str) or not code.isprintable():
+        return ""
+    return f'{code[:100]} ("{visible(words[:MOST_WORDS])}")' if isinstance(words, str) and words else code[:100]
 
 
 def _optional(address: Any, upstream: str) -> str | None:

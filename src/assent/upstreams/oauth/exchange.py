@@ -14,7 +14,7 @@ from mcp.client.auth.utils import union_scopes
 
 from assent.core.limited_dict import LimitedDict
 from assent.upstreams.errors import Unreachable
-from assent.upstreams.oauth.credentials import Credentials, bearer_line, bearer_token
+from assent.upstreams.oauth.credentials import Credentials, bearer_line, bearer_token, subject_of
 from assent.upstreams.oauth.discovery import (
     AuthorizationServer,
     OAuthClient,
@@ -26,7 +26,6 @@ from assent.upstreams.oauth.errors import OAuthProblem
 from assent.upstreams.oauth.grants import Subject, Token, exchange, identity_assertion, redeem_assertion
 from assent.upstreams.oauth.login import configured_client
 from assent.upstreams.oauth.owner import CredentialOwner
-from assent.upstreams.oauth.subject import subject_of
 
 logger = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 
 import httpx2
 
-from assent.upstreams.oauth.discovery import AuthorizationServer, OAuthClient, error_in, object_in, send
+from assent.upstreams.oauth.discovery import AuthorizationServer, OAuthClient, error_in, object_in, said_error, send
 from assent.upstreams.oauth.errors import OAuthProblem
 
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -108,7 +108,7 @@ class SignIn:
         if issuer is not None and issuer != self.server.issuer:
             raise OAuthProblem("the answer comes from another authorization server")
         if error := answer.get("error"):
-            raise OAuthProblem(f"the authorization server refused: {error[:100]}", code=error[:100])
+            raise OAuthProblem(f"the authorization server refused: {said_error(answer)}", code=error[:100])
         if not (code := answer.get("code")):
             raise OAuthProblem("the answer has no code")
         form = {

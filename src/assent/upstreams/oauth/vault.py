@@ -15,13 +15,14 @@ from assent.core.audit import Entry, principal_values
 from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.ports import Store
-from assent.upstreams.oauth.owner import CredentialOwner
+from assent.upstreams.oauth.owner import CredentialOwner, earlier_owner
 
 if TYPE_CHECKING:  # Most gateways keep no credential.
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KIND = "upstream_credential"
 _NONCE = 12
+_OWNER = "assent_owner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,28 @@ class CredentialVault:
 
     async def get(self, upstream: str, owner: CredentialOwner) -> Kept | None:
         """The credential of this owner for this upstream, or None. One that cannot be decrypted counts as absent."""
+        earlier = earlier_owner(owner)
+        kept = await self._read(upstream, owner)
+        if kept is None and earlier is not None and await self._adopt(upstream, earlier, owner):
+            kept = await self._read(upstream, owner)
+        if kept is not None:
+            kept.fields.pop(_OWNER, None)
+        return kept
+
+    async def _read(self, upstream: str, owner: CredentialOwner) -> Kept | None:
         id = _id(upstream, owner)
         document = await self._store.document(KIND, id, self._now())
-        if document is None:
+        fields = self.unseal(document.body, id) if document is not None else None
+        if document is None or fields is None:
             return None
-        fields = self.unseal(document.body, id)
-        return Kept(upstream, fields, document.version, document.updated_at) if fields is not None else None
+        return Kept(upstream, fields, document.version, document.updated_at)
+
+    async def _adopt(self, upstream: str, earlier: CredentialOwner, owner: CredentialOwner) -> bool:
+        """Move what a version before 0.3 kept under the name alone. What this version keeps says whose it is."""
+        kept = await self._read(upstream, earlier)
+        if kept is None or _OWNER in kept.fields or not await self.put(upstream, owner, kept.fields, expected=0):
+            return False
+        return await self.remove(upstream, earlier, expected=kept.version)
 
     async def put(
         self,
@@ -66,7 +83,7 @@ class CredentialVault:
     ) -> bool:
         """Keep a credential; with `expected`, only over that version. `by` is recorded in the audit log."""
         id = _id(upstream, owner)
-        draft = Document(KIND, id, self.seal(fields, id), owner.tenant)
+        draft = Document(KIND, id, self.seal({**fields, _OWNER: owner.id}, id), owner.tenant)
         entry = self._entry("connected", upstream, by) if by is not None else None
         return await self._store.put_document(draft, self._now(), expected=expected, entry=entry) is not None
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from assent.contract.documents import schema_validator
-from assent.contract.profiles import Profile
+from assent.contract.profiles import HistoricNames, Profile
 from assent.contract.reader import read_contract
 from assent.core.tool import Tool, compile_tool
 from assent.errors import ContractError, Fault
@@ -15,9 +15,8 @@ from assent.upstreams.openapi.arguments import Arguments, arrange_arguments, pla
 from assent.upstreams.openapi.bundled_schemas import Bundler
 from assent.upstreams.openapi.contracts import contract_fields, overlaid
 from assent.upstreams.openapi.credentials import credential_names
-from assent.upstreams.openapi.effects import Infer, effect_of, method_claims
-from assent.upstreams.openapi.exclusions import Excluded, exclusion_of, is_marked
-from assent.upstreams.openapi.media import is_json, successes
+from assent.upstreams.openapi.effects import Excluded, Infer, effect_of, exclusion_of, is_marked, method_claims
+from assent.upstreams.openapi.encoding import is_json, successes
 from assent.upstreams.openapi.names import LONGEST, name_operations
 from assent.upstreams.openapi.operations import ApiOperation, operations_of
 from assent.upstreams.openapi.references import DocumentSet, Unresolved
@@ -88,7 +87,7 @@ class _Reader:
         schema, whole = self.input_bundler.bundle(arguments.schema)
         if not whole:
             self.findings.append(Fault("its input schema is too large and was cut", "Simplify it", operation.place))
-        title = operation.summary or operation.identifier or name
+        title = operation.summary or operation.identifier
         description = operation.description or operation.summary or operation.place
         return {"name": name, "title": title, "description": description, "inputSchema": schema}
 
@@ -163,7 +162,7 @@ def compile_one(
     profile: Profile,
     upstream: str = "",
     has_test: bool = False,
-    historic_names: bool = False,
+    historic_names: HistoricNames = False,
     vouched: bool = False,
     visibility: str | None = None,
 ) -> Tool:
@@ -171,7 +170,8 @@ def compile_one(
 
     Unless the operator or author vouches for it, its hints are no laxer than its method.
     """
-    stated = vouched or "side_effect" in overlay or tool.is_declared
+    stated = "side_effect" in overlay or tool.is_declared
+    claims = method_claims(tool.operation.method)
     return compile_tool(
         read_contract(canonical, overlaid(tool.fields, overlay)),
         profile=profile,
@@ -182,7 +182,7 @@ def compile_one(
         historic_names=historic_names,
         open_world=tool.open_world,
         visibility=visibility,
-        claims=None if stated else method_claims(tool.operation.method),
+        claims=None if stated else claims.as_said() if vouched else claims,
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from assent.upstreams.openapi.credentials import IDEMPOTENCY, Names, withheld_because
-from assent.upstreams.openapi.media import MULTIPART, request_media
+from assent.upstreams.openapi.encoding import MULTIPART, request_media
 from assent.upstreams.openapi.operations import ApiOperation, ApiParameter, Body
 from assent.upstreams.openapi.references import Unresolved
 from assent.upstreams.openapi.schemas import NOTES, Schema, Schemas

@@ -1,42 +1,25 @@
-"""The HTTP interface that an OpenAPI upstream needs, and one exchange over it."""
+"""HTTP exchanges of an OpenAPI upstream, over its connection pool."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from urllib.parse import urlsplit
 
 from assent.ports import NotReached, OutcomeUnknown
+from assent.upstreams.errors import UpstreamError
+from assent.upstreams.http.connection import UpstreamResponse
+from assent.upstreams.http.pool import Pool
 from assent.upstreams.openapi.operations import bare_type
 from assent.upstreams.openapi.request import OpenApiRequest
 
+SendHttp = Callable[[str, str, Sequence[tuple[str, str]], bytes], Awaitable[UpstreamResponse]]
+"""Sends one request (method, URL, headers, body) to one service, never redirected, never sent twice.
 
-class HttpResponse(Protocol):
-    """A response as it arrives: status and headers (names in lower case), then the body in pieces."""
-
-    @property
-    def status(self) -> int: ...
-
-    @property
-    def headers(self) -> Sequence[tuple[bytes, bytes]]: ...
-
-    def pieces(self) -> AsyncIterator[bytes]: ...
-
-    def close(self) -> None:
-        """Stop reading; called on every response that is not read to its end."""
-        ...
-
-
-class SendHttp(Protocol):
-    """Sends one request to one service, never redirected, never sent twice.
-
-    Raises NotReached if nothing was sent. Any other exception, also of the response's body, means that the request
-    may have arrived. It adds the credentials itself: no request here contains any.
-    """
-
-    async def __call__(
-        self, method: str, url: str, headers: Sequence[tuple[str, str]], body: bytes
-    ) -> HttpResponse: ...
+Raises NotReached if nothing was sent. Any other exception, also of the response's body, means that the request may
+have arrived. It adds the credentials itself: no request here contains any.
+"""
+_SAFE = frozenset({"GET", "HEAD"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +54,7 @@ def _text(value: bytes | None) -> str:
     return (value or b"").decode("latin-1").strip().lower()
 
 
-async def _read(response: HttpResponse, most: int) -> tuple[bytes, bool]:
+async def _read(response: UpstreamResponse, most: int) -> tuple[bytes, bool]:
     read: list[bytes] = []
     left = most
     async for piece in response.pieces():
@@ -82,3 +65,22 @@ async def _read(response: HttpResponse, most: int) -> tuple[bytes, bool]:
         read.append(piece)
         left -= len(piece)
     return b"".join(read), True
+
+
+def send_over(pool: Pool) -> SendHttp:
+    """Return a sender over a pool, whose address alone decides the host; its configured headers have the
+    credentials.
+    """
+
+    async def send(method: str, url: str, headers: Sequence[tuple[str, str]], body: bytes) -> UpstreamResponse:
+        parts = urlsplit(url)
+        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+        fields = [(name.encode("ascii"), value.encode("ascii")) for name, value in headers]
+        try:
+            return await pool.send(
+                method.encode("ascii"), fields, body, path=path.encode("ascii"), safe=method in _SAFE
+            )
+        except UpstreamError as fault:
+            raise (OutcomeUnknown if fault.may_have_run else NotReached)(str(fault)) from fault
+
+    return send

@@ -8,16 +8,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assent.contract.infer import classify
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.shown_definition import Shown, shown_tool
 from assent.core.tool import Tool
 from assent.errors import ContractError
-from assent.infer import classify
 from assent.mcp.protocol import LATEST_MODERN_VERSION
 from assent.mcp.requests import McpRequest
 from assent.ports import NotReached
 from assent.upstreams.compiled_tools import NO_CONTRACT, CompiledTools, UpstreamPolicy
+from assent.upstreams.http.pool import Pool
 from assent.upstreams.http.server import Described
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class OpenApiLink:
 
     streams = False
     conditional_tools = None
+    pools: tuple[Pool, ...] = ()
+    """The connections that only this link uses."""
 
     def __init__(
         self,
@@ -55,7 +58,7 @@ class OpenApiLink:
         self._text: str | None = None
 
     @property
-    def is_local(self) -> bool:
+    def is_local_document(self) -> bool:
         """Whether the document is a local file, which cannot be temporarily unreachable."""
         return self._fetch is None
 

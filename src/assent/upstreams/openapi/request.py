@@ -10,12 +10,12 @@ from urllib.parse import unquote, urlsplit
 
 from assent.errors import Fault, SettingsError
 from assent.upstreams.openapi.arguments import Arguments, Slot
-from assent.upstreams.openapi.bodies import write_body
 from assent.upstreams.openapi.encoding import (
     Pairs,
     Unsendable,
     encode,
     json_of,
+    write_body,
     write_header,
     write_query,
     write_segment,

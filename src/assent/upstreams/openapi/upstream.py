@@ -11,14 +11,49 @@ from assent.core.call import Call
 from assent.core.tool import Tool
 from assent.ports import NotReached, NotRun, OutcomeUnknown
 from assent.upstreams.openapi.api import ApiDescription, ApiTool
-from assent.upstreams.openapi.encoding import Unsendable, check_field
-from assent.upstreams.openapi.failures import Modes, failed_result, unreadable_result
+from assent.upstreams.openapi.arguments import Arguments
+from assent.upstreams.openapi.encoding import Unsendable, accepted, check_field
 from assent.upstreams.openapi.http import Answered, SendHttp, exchange
-from assent.upstreams.openapi.media import accepted
+from assent.upstreams.openapi.names import Routes
 from assent.upstreams.openapi.request import OpenApiRequest, check_base, write_request
-from assent.upstreams.openapi.result import ResultLimits, Unreadable, result_of, shape
-from assent.upstreams.openapi.routes import Routes
-from assent.upstreams.openapi.shared_arguments import shared_arguments
+from assent.upstreams.openapi.result import (
+    Modes,
+    ResultLimits,
+    Unreadable,
+    failed_result,
+    result_of,
+    shape,
+    unreadable_result,
+)
+
+
+def shared_arguments(ours: Arguments, theirs: Arguments, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that the other operation knows; the rest is left out, because an estimate takes fewer.
+
+    One of the two may describe its body field by field and the other as a whole. Raises NotReached if it knows none
+    of the arguments: its answer would be about something else.
+    """
+    whole_here, whole_there = _whole_body(ours), _whole_body(theirs)
+    plain = dict(given)
+    if whole_here and not whole_there:
+        body = plain.pop(whole_here, None)
+        plain = {**(body if isinstance(body, Mapping) else {}), **plain}
+    elif whole_there and not whole_here:
+        fields = {slot.argument: slot.name for slot in ours.slots if slot.location == "field"}
+        body = {fields[name]: plain.pop(name) for name in list(plain) if name in fields}
+        plain[whole_there] = body
+    elif whole_here and whole_there and whole_here in plain:
+        plain[whole_there] = plain.pop(whole_here)
+    known = {slot.argument for slot in theirs.slots}
+    shared = {name: value for name, value in plain.items() if name in known or theirs.open_body}
+    if plain and known and not shared:
+        raise NotReached("the estimate accepts none of the arguments")
+    return shared
+
+
+def _whole_body(arguments: Arguments) -> str:
+    return next((slot.argument for slot in arguments.slots if slot.location == "body"), "")
+
 
 KEY_HEADER = "Idempotency-Key"
 

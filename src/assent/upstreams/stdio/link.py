@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assent.core.principal import Principal
+from assent.core.tool import Tool
 from assent.mcp.channel import StreamListener
 from assent.mcp.requests import Era, McpRequest
 from assent.ports import NotReached
 from assent.upstreams.base import McpLink, asks_of, suspended_call, with_log_level
+from assent.upstreams.http.pool import Pool
 from assent.upstreams.http.server import Described
 from assent.upstreams.resources import ListedResources
 from assent.upstreams.stdio.logs import StdioLogs, lower_log_level
@@ -21,6 +23,10 @@ from assent.web.asgi import Headers
 
 class StdioLink(McpLink):
     """An upstream that one command starts. All callers share the process."""
+
+    is_local_document = False
+    pools: tuple[Pool, ...] = ()
+    """The connections that only this link uses."""
 
     streams = False
     per_user = False
@@ -50,6 +56,9 @@ class StdioLink(McpLink):
     async def _list_as(self, capabilities: dict[str, Any]) -> list[dict[str, Any]]:
         """List the tools; a handshake server has its clients' capabilities since it started."""
         return await self.upstream.list_all("tools/list", "tools", capabilities)
+
+    def note_tools(self, tools: Sequence[Tool]) -> None:
+        """Learn which tools, with their contracts, the server has."""
 
     async def retire(self, patience: float) -> None:
         """Wait for running requests within a bound, then close."""

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +17,7 @@ import orjson
 from assent.mcp.jsonrpc import is_too_deep
 from assent.mcp.sse import Turns
 from assent.upstreams.errors import ConnectionLost, Oversized, ProtocolViolation, Unreachable, UpstreamError
+from assent.upstreams.stdio.privileges import unprivileged
 from assent.upstreams.stdio.stderr import StderrLog
 
 logger = logging.getLogger(__name__)
@@ -43,6 +44,8 @@ _INHERITED_ON_WINDOWS = (
 
 OnMessage = Callable[[dict[str, Any]], None]
 OnUnreadable = Callable[[int | str, type[UpstreamError], str], None]
+StartProcess = Callable[["LaunchSpec"], Awaitable[asyncio.subprocess.Process]]
+"""Starts a process for a server: the port on which sandboxes hang."""
 
 
 def inherited_environment() -> dict[str, str]:
@@ -62,6 +65,8 @@ class LaunchSpec:
     cwd: str | None = None
     secret: str = field(default="", repr=False)
     """A person's key in the environment, which is left out of the log."""
+    start: StartProcess | None = None
+    """Starts the process in another way, such as in a box."""
 
     def without_secret(self, line: bytes) -> bytes:
         """A line of the process without the person's key."""
@@ -92,16 +97,7 @@ class ServerProcess:
     async def start(self) -> None:
         launch = self._launch
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                *launch.command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env=dict(launch.env),
-                cwd=launch.cwd,
-                # Its own process group, so that Ctrl-C does not reach it directly and its children end with it.
-                start_new_session=True,
-            )
+            self._process = await (launch.start or start_process)(launch)
         except (OSError, ValueError) as error:
             raise Unreachable(launch.name, start_failure(launch, error), sent=False) from None
         assert self._process.stderr is not None
@@ -200,6 +196,23 @@ class ServerProcess:
             text = self._launch.without_secret(line)[:200].decode("utf-8", "replace")
             more = "; further output is not logged" if self._noise == _NOISE_SHOWN else ""
             logger.warning("%s printed a line that is not JSON-RPC on stdout: %r%s", self._launch.name, text, more)
+
+
+async def start_process(
+    launch: LaunchSpec, command: Sequence[str] = (), descriptors: Sequence[int] = ()
+) -> asyncio.subprocess.Process:
+    """Start the command without privileges, or exactly these words with these descriptors."""
+    return await asyncio.create_subprocess_exec(
+        *(command or unprivileged(launch.command, launch.env, launch.cwd)),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=dict(launch.env),
+        cwd=launch.cwd,
+        pass_fds=tuple(descriptors),
+        # Its own process group, so that Ctrl-C does not reach it directly and its children end with it.
+        start_new_session=True,
+    )
 
 
 def id_of_truncated_response(line: bytes) -> int | str | None:

@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -31,7 +32,7 @@ from assent.upstreams.errors import (
 from assent.upstreams.http.server import Described, described_by
 from assent.upstreams.pagination import all_pages
 from assent.upstreams.stdio.handshake import Probe, described_by_probe, negotiate_era
-from assent.upstreams.stdio.process import LaunchSpec, ServerProcess, how_ended
+from assent.upstreams.stdio.process import LaunchSpec, ServerProcess, StartProcess, how_ended
 from assent.upstreams.stdio.stderr import StderrLog
 
 logger = logging.getLogger(__name__)
@@ -90,6 +91,8 @@ class StdioUpstream:
         self._received = 0
         self._pause, self._not_before, self._last_end = 0.0, 0.0, ""
         self._retired = False
+        self._greeting: dict[str, Any] | None = None
+        """The client's own parameters of `initialize`, where it greeted the server itself."""
 
     @property
     def is_modern(self) -> bool:
@@ -143,9 +146,23 @@ class StdioUpstream:
                     raise
                 await self._restart()
                 result = await self.exchange("initialize", params)
+            self._greeting = params
             version = str(result.get("protocolVersion"))
             self.described = self.known = described_by(version, result.get("serverInfo"), result)
             return result
+
+    async def relaunch(self, start: StartProcess) -> None:
+        """Start the process anew, in this way from now on, and greet it as it was greeted before."""
+        async with self._turn:
+            self._launch = replace(self._launch, start=start)
+            was_running, described = self._child is not None, self.described
+            if not was_running:
+                return
+            await self._restart()
+            if self._greeting is not None and described is not None:
+                await self.exchange("initialize", self._greeting)
+                await self.notify("notifications/initialized")
+                self.described = described
 
     async def ended(self) -> str:
         """Wait until the running process has ended by itself, and say how."""

@@ -160,33 +160,29 @@ DELETE FROM approvals
                WHERE asked_at <= $1 AND (answers_until IS NULL OR answers_until <= $1)
                LIMIT $2);
 
--- name: keep_rehearsals
-INSERT INTO rehearsals (digest, preview, at)
-SELECT * FROM unnest($1::text[], $2::bytea[], $3::float8[])
-    ON CONFLICT (digest) DO UPDATE SET preview = excluded.preview, at = excluded.at;
-
--- name: rehearsed
-SELECT digest, preview, at FROM rehearsals WHERE digest = $1;
-
 -- name: delete_rehearsals
+-- Versions up to 0.2 kept dry runs in this table; now they are documents.
 DELETE FROM rehearsals WHERE digest IN (SELECT digest FROM rehearsals WHERE at <= $1 LIMIT $2);
 
 -- name: key
-SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at,
+       made_by, made_in
   FROM api_keys
  WHERE digest = ANY ($1::text[]);
 
 -- name: keys
-SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at,
+       made_by, made_in
   FROM api_keys
  WHERE starts_with(start, $1)
  ORDER BY created_at DESC, digest COLLATE "C"
  LIMIT $2;
 
 -- name: keep_keys
-INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at)
+INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at,
+                      made_by, made_in)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::text[],
-                     $9::float8[], $10::float8[], $11::float8[])
+                     $9::float8[], $10::float8[], $11::float8[], $12::text[], $13::text[])
     ON CONFLICT (digest) DO UPDATE SET revoked_at = excluded.revoked_at;
 
 -- name: rates

@@ -160,30 +160,28 @@ DELETE FROM approvals
                WHERE asked_at <= :before AND (answers_until IS NULL OR answers_until <= :before)
                LIMIT :limit);
 
--- name: keep_rehearsal
-INSERT OR REPLACE INTO rehearsals (digest, preview, at) VALUES (?, ?, ?);
-
--- name: rehearsed
-SELECT digest, preview, at FROM rehearsals WHERE digest = ?;
-
 -- name: delete_rehearsals
+-- Versions up to 0.2 kept dry runs in this table; now they are documents.
 DELETE FROM rehearsals WHERE digest IN (SELECT digest FROM rehearsals WHERE at <= ? LIMIT ?);
 
 -- name: key
-SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at,
+       made_by, made_in
   FROM api_keys
  WHERE digest = ?;
 
 -- name: keys
-SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at
+SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at,
+       made_by, made_in
   FROM api_keys
  WHERE substr(start, 1, length(?1)) = ?1
  ORDER BY created_at DESC, digest
  LIMIT ?2;
 
 -- name: keep_key
-INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at,
+                      made_by, made_in)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (digest) DO UPDATE SET revoked_at = excluded.revoked_at;
 
 -- name: rate

@@ -1,0 +1,100 @@
+"""Runs the stories against a configuration, and prints how each ended."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
+
+from assent.checks.drill import stories as _home
+from assent.checks.drill.sandbox import sandbox_for
+from assent.checks.drill.story import ENDINGS, Ended, Story
+from assent.config.model import Settings
+
+TIME_LIMIT = 30.0
+_INDENT = 15
+
+
+@dataclass(frozen=True)
+class DrillResult:
+    """One story and how it ended."""
+
+    name: str
+    story: Story
+    ended: Ended
+    change: str
+    """What stops the story, or has a person asked."""
+
+    def as_json(self) -> dict[str, Any]:
+        found = {
+            "story": self.name,
+            "title": self.story.title,
+            "published": self.story.published,
+            "source": self.story.source,
+            "ending": self.ended.ending,
+            "why": self.ended.why,
+        }
+        return found | ({"change": self.change} if self.ended.ending == "let through" else {})
+
+
+@cache
+def story_names() -> tuple[str, ...]:
+    """The names of all stories: those of their files, with dashes."""
+    return tuple(sorted(module.name.replace("_", "-") for module in iter_modules(_home.__path__)))
+
+
+@cache
+def load_story(name: str) -> Story:
+    story: Story = import_module(f"{_home.__name__}.{name.replace('-', '_')}").STORY
+    return story
+
+
+async def run(settings: Settings, names: Sequence[str]) -> list[DrillResult]:
+    """Run the stories one after the other, each in a sandbox of its own."""
+    first = "First set `mode: enforce`: observing stops nothing. " if settings.mode == "observe" else ""
+    results = []
+    for name in names:
+        story = load_story(name)
+        results.append(DrillResult(name, story, await _play(story, settings), first + story.change))
+    return results
+
+
+async def _play(story: Story, settings: Settings) -> Ended:
+    folder = Path(tempfile.mkdtemp(prefix="assent-drill-"))
+    try:
+        async with asyncio.timeout(TIME_LIMIT), sandbox_for(story, settings, folder) as sandbox:
+            return await sandbox.play()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def as_text(results: Sequence[DrillResult], width: int = 100) -> Iterator[str]:
+    """The results for people: one paragraph per story, what to change where it got through, and a sum."""
+    for one in results:
+        yield f"{one.ended.ending.upper():<{_INDENT - 2}}  {one.name}: {one.story.title} ({one.story.published})"
+        yield from _indented(one.ended.why, width)
+        if one.ended.ending == "let through":
+            yield from _indented(f"Change: {one.change}", width)
+    yield ""
+    yield summary(results)
+
+
+def summary(results: Sequence[DrillResult]) -> str:
+    counts = Counter(one.ended.ending for one in results)
+    parts = ", ".join(f"{counts[ending]} {ending}" for ending in ENDINGS)
+    return f"{len(results)} {'story' if len(results) == 1 else 'stories'}: {parts}."
+
+
+def _indented(text: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        text, width, initial_indent=" " * _INDENT, subsequent_indent=" " * _INDENT, break_on_hyphens=False
+    )

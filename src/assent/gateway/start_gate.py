@@ -1,0 +1,55 @@
+"""Holds requests back until the tools are known.
+
+A gateway listens before the servers behind it have answered. Until each has answered or was given up, nobody knows
+which tools exist, and to say that one does not would be false.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from assent.core.outcome import Refusal
+from assent.core.principal import Principal
+from assent.gateway.auth.challenges import Challenge
+from assent.web.asgi import Headers, Scope
+
+PATIENCE = 20.0
+"""Seconds that a request waits for the end of the start. Clients wait half a minute and more for a response."""
+Authenticate = Callable[[Headers, Scope], Awaitable[Principal]]
+
+
+class StartGate:
+    """Closed until the start is over."""
+
+    def __init__(self) -> None:
+        self.is_open = False
+        self._over = asyncio.Event()
+
+    def open(self) -> None:
+        self.is_open = True
+        self._over.set()
+
+    def give_up(self) -> None:
+        """Answer what waits: the start will not end."""
+        self._over.set()
+
+    def guard(self, authenticate: Authenticate) -> Authenticate:
+        """Authenticates callers, and then lets them wait for the end of the start."""
+
+        async def guarded(headers: Headers, scope: Scope) -> Principal:
+            principal = await authenticate(headers, scope)
+            if not self.is_open:
+                await self._wait()
+            return principal
+
+        return guarded
+
+    async def _wait(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self._over.wait()
+        if not self.is_open:
+            starting = Refusal("discover.not_ready")
+            raise Challenge(starting.status, starting.problem(), [(b"retry-after", b"2")])

@@ -1,1 +1,0 @@
-"""Guards, one per file with documentation and examples; `assent.guards.registry` loads them."""

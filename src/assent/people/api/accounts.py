@@ -1,0 +1,240 @@
+"""Accounts of people who have no identity provider: list them, make one, change its roles, reset it, disable it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from assent.core.principal import ROLES, Principal
+from assent.core.record_scope import OPERATOR, is_operator
+from assent.people.accounts import (
+    Account,
+    accounts_of,
+    find_account,
+    is_name,
+    keep_account,
+    make_enrolment,
+    withdraw_enrolments,
+)
+from assent.people.api.keys import check_name
+from assent.people.api.problems import ApiProblem
+from assent.people.api.recent_sign_in import check_recent
+from assent.people.api.routes import ACCOUNT, LIMIT, ApiRequest, Route, Schema, text
+from assent.people.authorization_server.records import GrantStore
+from assent.people.known_people import MOST
+from assent.people.passkey_records import passkeys_of, remove_passkey
+from assent.people.sessions import Sessions
+from assent.pipeline.api_keys import key_entry
+from assent.upstreams.oauth.owner import owner_of
+
+PATH = "/api/accounts"
+ACCOUNT_SCHEMA: Schema = {
+    "type": "object",
+    "description": "An account of a person. Times are seconds since 1970.",
+    "required": ["name", "tenant", "roles", "state", "created_at", "created_by"],
+    "properties": {
+        "name": {"type": "string"},
+        "tenant": {"type": "string"},
+        "roles": {"type": "array", "items": {"type": "string"}},
+        "state": {"type": "string", "enum": ["active", "disabled"]},
+        "created_at": {"type": "number"},
+        "created_by": {"type": "string"},
+        "enrol": {
+            "type": "string",
+            "description": "The path of the page where the person sets up how they sign in: once, within a day.",
+        },
+    },
+}
+
+
+async def list_accounts(asked: ApiRequest) -> dict[str, Any]:
+    """Accounts by name; of an administrator those of their tenant."""
+    tenant, limit = _tenant_of(asked), asked.query.get("limit", 100)
+    found = await accounts_of(asked.ports, tenant, asked.query.get("after", ""), limit + 1)
+    more = found[limit - 1].name if len(found) > limit else None
+    return {"accounts": [_as_json(one) for one in found[:limit]], "next": more}
+
+
+async def create_account(asked: ApiRequest) -> dict[str, Any]:
+    """Make an account and the link with which its person enrols."""
+    check_recent(asked.principal, asked.ports)
+    own, by, now = _tenant_of(asked), asked.principal, asked.ports.now()
+    name, tenant = asked.body["name"].strip().lower(), asked.body.get("tenant", "").strip() or by.tenant
+    if not is_name(name):
+        raise ApiProblem("api.invalid", "A name has up to 64 lower-case letters, digits and . _ @ -")
+    if not is_name(tenant.lower()):
+        raise ApiProblem("api.invalid", "A tenant has up to 64 letters, digits and . _ @ -")
+    if own not in (None, tenant):
+        raise ApiProblem("api.not_entitled", "You manage the accounts of your own tenant.")
+    await check_name(asked, name, tenant)
+    account = await keep_account(asked.ports, Account(name, tenant, _roles(asked), now, by.id), "account.create", by)
+    if account is None:
+        raise ApiProblem("api.conflict", "There is an account of this name. It is unique in the gateway.")
+    return await _with_link(asked, account)
+
+
+async def change_roles(asked: ApiRequest) -> dict[str, Any]:
+    """Give an account other roles. Its sessions end, so that none keeps the old ones."""
+    check_recent(asked.principal, asked.ports)
+    account = await _managed(asked)
+    return _as_json(await _keep(asked, replace(account, roles=_roles(asked)), "account.roles"))
+
+
+async def reset_account(asked: ApiRequest) -> dict[str, Any]:
+    """Remove every way in to an account and make a new enrolment link.
+
+    Its connections go too: whoever has the link becomes this person here, but not at other services.
+    """
+    check_recent(asked.principal, asked.ports)
+    account = await _managed(asked)
+    bare = replace(account, disabled=False)
+    kept, owner = await _keep(asked, bare, "account.reset"), account.principal(asked.ports.now())
+    await _forget_connections(asked, owner)
+    for one in await passkeys_of(asked.ports, owner):
+        await remove_passkey(asked.ports, owner, one.id, asked.principal)
+    return await _with_link(asked, kept)
+
+
+async def disable_account(asked: ApiRequest) -> dict[str, Any]:
+    """Lock an account: nobody signs in with it, and its sessions and its applications' access end."""
+    account = await _managed(asked)
+    return _as_json(await _keep(asked, replace(account, disabled=True), "account.disable"))
+
+
+async def _keep(asked: ApiRequest, account: Account, action: str) -> Account:
+    ports = asked.ports
+    kept = await keep_account(ports, account, action, asked.principal)
+    if kept is None:
+        raise ApiProblem("api.conflict", "Somebody else changed this account meanwhile.")
+    await withdraw_enrolments(ports, account)
+    await Sessions(lambda: ports.store, ports.now).end_all(account.principal(ports.now()))
+    left = frozenset(kept.roles) if action == "account.roles" else frozenset[str]()
+    await _revoke_keys(asked, account, left)
+    if action in ("account.reset", "account.disable"):
+        await GrantStore(ports.store, ports.now).end_all(account.name, account.tenant)
+    return kept
+
+
+async def _forget_connections(asked: ApiRequest, person: Principal) -> None:
+    owner = owner_of(person)
+    for name in asked.state.settings.upstreams:
+        await asked.state.vault.remove(name, owner)
+        asked.state.forget_credential(name, owner)
+
+
+async def _revoke_keys(asked: ApiRequest, account: Account, left: frozenset[str]) -> None:
+    """Revoke what the person made for people and what has a role that the person no longer has."""
+    now = asked.ports.now()
+    for one in await asked.ports.store.keys(limit=MOST):
+        who = one.principal
+        if one.made_by == account.name and who.kind == "human" and not one.revoked and not (left and who.roles <= left):
+            await asked.state.stored_keys.revoke(one.digest, now, key_entry("key.revoked", one, asked.principal, now))
+
+
+def _tenant_of(asked: ApiRequest) -> str | None:
+    """Whose accounts a principal manages: an administrator those of their tenant, one who is an operator too all."""
+    who = asked.principal
+    if not asked.state.settings.console.accounts:
+        raise ApiProblem("api.unknown", "This console has no accounts of its own.")
+    if who.kind != "human" or who.has_agent or who.mode == "test" or "admin" not in who.roles:
+        raise ApiProblem("api.not_entitled", "Accounts are managed by people with the role admin.")
+    return None if is_operator(who) else who.tenant
+
+
+async def _managed(asked: ApiRequest) -> Account:
+    """The account that the path names, if this administrator manages it; another's is as unknown as none."""
+    tenant, account = _tenant_of(asked), await find_account(asked.ports, asked.names["account"])
+    if account is None or tenant not in (None, account.tenant):
+        raise ApiProblem("api.unknown", "There is no such account.")
+    if OPERATOR in account.roles and tenant is not None:
+        raise ApiProblem("api.not_entitled", "Only an operator changes an operator's account.")
+    return account
+
+
+def _roles(asked: ApiRequest) -> tuple[str, ...]:
+    chosen = tuple(role for role in ROLES if role in asked.body["roles"])
+    if OPERATOR in chosen and not is_operator(asked.principal):
+        raise ApiProblem("api.not_entitled", "Only an operator makes operators: an operator sees every tenant.")
+    return chosen
+
+
+async def _with_link(asked: ApiRequest, account: Account) -> dict[str, Any]:
+    return {**_as_json(account), "enrol": f"/console/enrol?token={await make_enrolment(asked.ports, account)}"}
+
+
+def _as_json(account: Account) -> dict[str, Any]:
+    names = ("name", "tenant", "state", "created_at", "created_by")
+    return {**{name: getattr(account, name) for name in names}, "roles": list(account.roles)}
+
+
+_ONE: Schema = {"$ref": "#/components/schemas/Account"}
+_WHO = "people with the role admin: their tenant's; with the role operator too: all"
+_ROLES: Schema = {
+    "type": "array", "items": {"type": "string", "enum": list(ROLES)}, "minItems": 1, "maxItems": len(ROLES),
+}  # fmt: skip
+_NOTHING: Schema = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def _body(*required: str, **properties: Schema) -> Schema:
+    return {"type": "object", "required": list(required), "properties": properties, "additionalProperties": False}
+
+
+def _action(verb: str, name: str, says: str, handler: Any, body: Schema) -> Route:
+    refusals = ("api.not_entitled", "api.unknown", "api.conflict")
+    return Route("POST", f"{PATH}/{{account}}/{verb}", name, says, _WHO, handler, _ONE, body=body, refusals=refusals)
+
+
+ROUTES = (
+    Route(
+        "GET",
+        PATH,
+        "list_accounts",
+        "List the accounts of people, by name.",
+        _WHO,
+        list_accounts,
+        {
+            "type": "object",
+            "required": ["accounts", "next"],
+            "properties": {
+                "accounts": {"type": "array", "items": _ONE},
+                "next": {"type": ["string", "null"], "description": "What `after` is for the next page."},
+            },
+        },
+        (text("after", "Only names after this one: `next` of the page before.", ACCOUNT), LIMIT),
+        refusals=("api.not_entitled", "api.unknown"),
+    ),
+    Route(
+        "POST",
+        PATH,
+        "create_account",
+        "Make an account, and the link with which its person sets up how they sign in.",
+        _WHO,
+        create_account,
+        _ONE,
+        body=_body(
+            "name",
+            "roles",
+            name={"type": "string", "minLength": 1, "maxLength": 64},
+            tenant={"type": "string", "maxLength": 64},
+            roles=_ROLES,
+        ),
+        refusals=("api.not_entitled", "api.unknown", "api.conflict"),
+    ),
+    _action(
+        "roles",
+        "change_roles",
+        "Give an account other roles; its sessions end.",
+        change_roles,
+        _body("roles", roles=_ROLES),
+    ),
+    _action(
+        "reset", "reset_account", "Remove every way in to an account and make a new link.", reset_account, _NOTHING
+    ),
+    _action(
+        "disable",
+        "disable_account",
+        "Lock an account; its sessions and applications end.",
+        disable_account,
+        _NOTHING,
+    ),
+)

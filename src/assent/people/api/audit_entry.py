@@ -1,0 +1,214 @@
+"""One entry of the log with its proof; its payload, for auditors; and the state of the whole log."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from assent.audit.activity import ActivityFilter, ActivityLine, ActivityReader
+from assent.audit.leaf import BadEntry, check, unpack
+from assent.core.audit import Entry, principal_values
+from assent.core.document import Document
+from assent.core.principal import Principal
+from assent.core.record_scope import AUDITOR, OPERATOR, is_operator, record_scope_of
+from assent.people.api.audit import check_reader, entry_json
+from assent.people.api.feed import templates_of
+from assent.people.api.problems import ApiProblem
+from assent.people.api.routes import MOST_INDEX, ApiRequest, Route, Schema
+from assent.ports import RawLogRow
+
+LOOK_LASTS = 300.0
+"""Seconds for which an auditor who looked at values sees them without another entry."""
+_LOOK, _BUNDLE = "audit_look", "bundle"
+_IN_MEMORY = "This log lives in memory and is not signed."
+_NO_EVIDENCE = {"state": "no_log", "leaf_hash": ""}
+
+SHOWN: Schema = {
+    "allOf": [
+        {"$ref": "#/components/schemas/Entry"},
+        {
+            "type": "object",
+            "required": ["text", "who", "wrong", "leaf", "looked", "evidence"],
+            "properties": {
+                "wrong": {
+                    "type": "array",
+                    "items": {"type": "string"},
+                    "description": "Names of values that are not those that were recorded.",
+                },
+                "leaf": {"type": "string", "description": "The exact bytes that are proved."},
+                "looked": {"type": "boolean", "description": "Whether `values` holds everything."},
+                "evidence": {
+                    "type": "object",
+                    "required": ["state"],
+                    "description": "The inclusion proof and its checkpoint; or why there is none.",
+                },
+            },
+        },
+    ]
+}
+
+
+async def show_entry(asked: ApiRequest) -> dict[str, Any]:
+    """One entry and its proof. Payload is shown to an auditor who asked for it in the last five minutes."""
+    row, line = await _found(asked)
+    looked = await _has_looked(asked, str(row.index))
+    proof = asked.ports.evidence
+    return {
+        **entry_json(row, payload=looked),
+        "text": line.text,
+        "who": line.who,
+        "wrong": _wrong(row),
+        "leaf": row.leaf.decode("utf-8", "replace"),
+        "looked": looked,
+        "evidence": _NO_EVIDENCE if proof is None else await proof.prove(row.index, row.leaf),
+    }
+
+
+async def read_values(asked: ApiRequest) -> dict[str, Any]:
+    """Show an auditor the payload of an entry, and write down who looked at what."""
+    row, _ = await _found(asked)
+    if not may_look(asked.principal):
+        facts = {"action": "look", "entry": row.index, "code": "api.not_entitled"}
+        asked.ports.store.append(Entry("denial", asked.ports.now(), facts, principal_values(asked.principal)))
+        raise ApiProblem("api.not_entitled", "Values are for people with the role auditor.")
+    facts = {"action": "look", "entry": row.index}
+    if fields := entry_json(row)["withheld"]:
+        facts["fields"] = fields
+    await _write_look(asked, str(row.index), facts)
+    return await show_entry(asked)
+
+
+async def show_status(asked: ApiRequest) -> dict[str, Any]:
+    """The newest checkpoint, the anchors and the last verification."""
+    check_reader(asked.principal)
+    if asked.ports.evidence is None:
+        nothing: dict[str, Any] = {
+            "checkpoint": None,
+            "verification": None,
+            "anchors": [],
+            "unsigned": 0,
+            "verifying": False,
+        }
+        return {**nothing, "length": await asked.ports.store.length(), "trouble": _IN_MEMORY}
+    return await asked.ports.evidence.status()
+
+
+async def verify_log(asked: ApiRequest) -> dict[str, Any]:
+    """Begin to check every entry, checkpoint and anchor."""
+    if asked.principal.has_agent or not asked.principal.roles & {OPERATOR, AUDITOR}:
+        raise ApiProblem("api.not_entitled", "A verification is for people with the role operator or auditor.")
+    if asked.ports.evidence is None:
+        raise ApiProblem("api.unknown", _IN_MEMORY)
+    return {"begun": asked.ports.evidence.verify(asked.principal)}
+
+
+async def ask_for_values_bundle(asked: ApiRequest) -> dict[str, Any]:
+    """Write down that somebody takes all values; for five minutes they may download them."""
+    if not (may_look(asked.principal) and is_operator(asked.principal)):
+        raise ApiProblem("api.not_entitled", _WHOLE_VALUES)
+    await _write_look(asked, _BUNDLE, {"action": "look", "count": await asked.ports.store.length()})
+    return {"lasts": LOOK_LASTS}
+
+
+async def check_bundle(asked: ApiRequest, *, values: bool) -> None:
+    """Raise unless this person may download the whole log, with values only after they asked for them."""
+    if not is_operator(asked.principal):
+        raise ApiProblem("api.not_entitled", _WHOLE)
+    if values and not await _has_looked(asked, _BUNDLE):
+        raise ApiProblem("api.not_entitled", _WHOLE_VALUES)
+
+
+_WHOLE = "The bundle is the whole log of all tenants: it needs the role operator. One entry's proof needs less."
+_WHOLE_VALUES = "All values of all tenants need the roles operator and auditor, and a look that is written down first."
+
+
+def may_look(principal: Principal) -> bool:
+    return AUDITOR in principal.roles and principal.kind == "human" and not principal.has_agent
+
+
+async def _found(asked: ApiRequest) -> tuple[RawLogRow, ActivityLine]:
+    """The entry with its line, if it is this person's to see; another tenant's is as unknown as none."""
+    check_reader(asked.principal)
+    name = asked.names["entry"]
+    index = int(name) if name.isascii() and name.isdigit() and len(name) < 17 else MOST_INDEX
+    rows = await asked.ports.store.sealed(after=index - 1, limit=1)
+    wanted = ActivityFilter(tenant=record_scope_of(asked.principal).tenant, every=True)
+    if rows and rows[0].index == index:
+        reader = ActivityReader(asked.ports.store, wanted, templates_of(asked.ports.catalogue()), 1)
+        if line := await reader.one(index):
+            return rows[0], line
+    raise ApiProblem("api.unknown", "There is no such entry.")
+
+
+def _wrong(row: RawLogRow) -> list[str]:
+    try:
+        return check(row.leaf, *unpack(row.vals))
+    except BadEntry as error:
+        return [str(error)]
+
+
+def _look_id(principal: Principal, what: str) -> str:
+    who = hashlib.sha256(repr((principal.tenant, principal.id)).encode()).hexdigest()[:32]
+    return f"{what}-{who}"
+
+
+async def _has_looked(asked: ApiRequest, what: str) -> bool:
+    if not may_look(asked.principal):
+        return False
+    return await asked.ports.store.document(_LOOK, _look_id(asked.principal, what), asked.ports.now()) is not None
+
+
+async def _write_look(asked: ApiRequest, what: str, facts: dict[str, Any]) -> None:
+    now = asked.ports.now()
+    entry = Entry("operator", now, facts, principal_values(asked.principal))
+    look = Document(_LOOK, _look_id(asked.principal, what), b"{}", asked.principal.tenant, expires_at=now + LOOK_LASTS)
+    await asked.ports.store.put_document(look, now, entry=entry)
+
+
+_NOTHING: Schema = {"type": "object", "properties": {}, "additionalProperties": False}
+_WHO = "roles operator (all), auditor and approver (their tenant's)"
+
+ROUTES = (
+    Route(
+        "GET",
+        "/api/audit/status",
+        "audit_status",
+        "Show the newest checkpoint, the anchors and the last verification.",
+        _WHO,
+        show_status,
+        {"type": "object", "required": ["length", "checkpoint", "unsigned", "anchors", "verification"]},
+        refusals=("api.not_entitled",),
+    ),
+    Route(
+        "POST",
+        "/api/audit/verify",
+        "verify_log",
+        "Begin to check the whole log. The result is in the status when it is done.",
+        "roles operator and auditor",
+        verify_log,
+        {"type": "object", "required": ["begun"], "properties": {"begun": {"type": "boolean"}}},
+        body=_NOTHING,
+        refusals=("api.not_entitled", "api.unknown"),
+    ),
+    Route(
+        "GET",
+        "/api/audit/{entry}",
+        "show_entry",
+        "Show one entry with its proof.",
+        _WHO,
+        show_entry,
+        SHOWN,
+        refusals=("api.not_entitled", "api.unknown"),
+    ),
+    Route(
+        "POST",
+        "/api/audit/{entry}/values",
+        "read_values",
+        "Show all values of an entry. Each look is itself an entry.",
+        "people with the role auditor (their tenant's; with the role operator: all)",
+        read_values,
+        SHOWN,
+        body=_NOTHING,
+        refusals=("api.not_entitled", "api.unknown"),
+    ),
+)

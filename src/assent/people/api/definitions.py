@@ -1,0 +1,221 @@
+"""Changed tool definitions: what differs from the accepted one, and an operator's decision on it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from assent.core.audit import Entry, principal_values
+from assent.core.definition_diff import GRADES, graded_changes, worst_grade
+from assent.core.document import Document
+from assent.core.principal import Principal
+from assent.core.record_scope import is_operator
+from assent.errors import SettingsError
+from assent.gateway.state import DefinitionChange
+from assent.people.api.problems import ApiProblem
+from assent.people.api.routes import ApiRequest, Route, Schema, text
+
+KIND = "definition_review"
+MOST_ACCEPTED = 1000
+MOST_SHOWN = 1000
+
+CHANGE: Schema = {
+    "type": "object",
+    "description": "A tool whose definition is not the one that was accepted.",
+    "required": ["upstream", "tool", "name", "kind", "digest", "grade", "changes", "attacks"],
+    "properties": {
+        "upstream": {"type": "string"},
+        "tool": {"type": "string", "description": "Its name at the upstream."},
+        "name": {"type": "string", "description": "Its name on our wire."},
+        "kind": {"type": "string", "enum": ["changed", "new", "gone"]},
+        "digest": {"type": "string", "description": "Of the definition as it is now; empty for a tool that is gone."},
+        "grade": {"type": "string", "enum": list(GRADES), "description": "The worst of its changes."},
+        "changes": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["grade", "at", "before", "after"],
+                "properties": {
+                    "grade": {"type": "string", "enum": list(GRADES)},
+                    "at": {"type": "string", "description": "Where, as a JSON pointer."},
+                    "before": {"type": ["string", "null"]},
+                    "after": {"type": ["string", "null"]},
+                },
+            },
+        },
+        "attacks": {"type": "array", "items": {"type": "string"}, "description": "What looks like an attack."},
+        "listed_twice": {"type": "boolean", "description": "Such a tool cannot be accepted."},
+        "kept": {
+            "type": ["object", "null"],
+            "description": "Who decided to keep exactly this definition withheld, and why.",
+        },
+    },
+}
+
+
+async def list_definitions(asked: ApiRequest) -> dict[str, Any]:
+    """Every changed, new or gone definition, by upstream and name."""
+    check_operator(asked.principal)
+    upstream = asked.query.get("upstream")
+    found = [one for one in asked.state.definition_changes() if upstream in (None, one.upstream)][:MOST_SHOWN]
+    kept = await _kept(asked)
+    return {
+        "definitions": [as_json(one, kept) for one in found],
+        "pinned": asked.state.has_lock_file(),
+    }
+
+
+async def accept_definitions(asked: ApiRequest) -> dict[str, Any]:
+    """Accept definitions exactly as they were shown: one that changed since is refused, and then none is accepted."""
+    check_operator(asked.principal)
+    chosen = _chosen(asked, asked.body["accept"])
+    for one in chosen:
+        if one.is_listed_twice:
+            raise ApiProblem(
+                "api.conflict", f"{one.upstream}:{one.change.tool} is listed twice; it cannot be accepted."
+            )
+    try:
+        await asked.state.accept_definitions(chosen)
+    except SettingsError as error:
+        raise ApiProblem("api.conflict", f"The lock file: {error}.") from None
+    for one in chosen:
+        _note(asked, "definition.accepted", one, asked.body.get("reason", ""))
+    await asked.ports.store.flush()
+    return {"accepted": len(chosen)}
+
+
+async def keep_withheld(asked: ApiRequest) -> dict[str, Any]:
+    """Decide that definitions stay withheld exactly as they are now; another change is shown as new."""
+    check_operator(asked.principal)
+    chosen, reason, now = _chosen(asked, asked.body["keep"]), asked.body["reason"].strip(), asked.ports.now()
+    if not reason:
+        raise ApiProblem("api.invalid", "reason: say why it stays withheld.")
+    for one in chosen:
+        body = {"digest": one.digest, "by": asked.principal.id, "at": now, "reason": reason}
+        await asked.ports.store.put_document(Document(KIND, _id(one), orjson.dumps(body)), now)
+        _note(asked, "definition.kept_withheld", one, reason)
+    await asked.ports.store.flush()
+    return {"kept": len(chosen)}
+
+
+def _chosen(asked: ApiRequest, wanted: Sequence[Mapping[str, str]]) -> list[DefinitionChange]:
+    """The changes that are meant, each as it was shown."""
+    there = {(one.upstream, one.change.tool): one for one in asked.state.definition_changes()}
+    found = list[DefinitionChange]()
+    for one in wanted:
+        change = there.get((one["upstream"], one["tool"]))
+        if change is None:
+            raise ApiProblem("api.unknown", f"{one['upstream']}:{one['tool']} has no change to decide on.")
+        if change.digest != one["digest"]:
+            what = f"The definition of {one['upstream']}:{one['tool']} changed while you looked. Nothing was decided."
+            raise ApiProblem("api.conflict", what)
+        if change not in found:
+            found.append(change)
+    return found
+
+
+async def _kept(asked: ApiRequest) -> dict[str, dict[str, Any]]:
+    documents = await asked.ports.store.documents(KIND, asked.ports.now(), limit=10_000)
+    return {one.id: orjson.loads(one.body) for one in documents}
+
+
+def _note(asked: ApiRequest, event: str, one: DefinitionChange, reason: str) -> None:
+    facts = {"event": event, "upstream": one.upstream, **({"definition": one.digest} if one.digest else {})}
+    values = {**principal_values(asked.principal), "tool": one.change.tool, "reason": reason}
+    asked.ports.store.append(Entry("operator", asked.ports.now(), facts, values))
+
+
+def _id(one: DefinitionChange) -> str:
+    return hashlib.sha256(f"{one.upstream}\0{one.change.tool}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def as_json(one: DefinitionChange, kept: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    changes = graded_changes(one.before, one.after)
+    review = kept.get(_id(one))
+    return {
+        "upstream": one.upstream,
+        "tool": one.change.tool,
+        "name": one.name,
+        "kind": one.change.kind,
+        "digest": one.digest,
+        "grade": worst_grade(changes),
+        "changes": [{"grade": c.grade, "at": c.at, "before": c.before, "after": c.after} for c in changes],
+        "attacks": list(one.attacks),
+        "listed_twice": one.is_listed_twice,
+        "kept": review if review is not None and review["digest"] == one.digest else None,
+    }
+
+
+def check_operator(principal: Principal) -> None:
+    if not is_operator(principal) or principal.mode == "test":
+        raise ApiProblem("api.not_entitled", "Definitions are decided on by people with the role operator.")
+
+
+_ONE: Schema = {
+    "type": "object",
+    "required": ["upstream", "tool", "digest"],
+    "properties": {
+        "upstream": {"type": "string", "maxLength": 40},
+        "tool": {"type": "string", "maxLength": 1000},
+        "digest": {"type": "string", "maxLength": 100},
+    },
+    "additionalProperties": False,
+}
+_MANY: Schema = {"type": "array", "items": _ONE, "minItems": 1, "maxItems": MOST_ACCEPTED}
+_REASON: Schema = {"type": "string", "maxLength": 500}
+
+ROUTES = (
+    Route(
+        "GET",
+        "/api/definitions",
+        "list_definitions",
+        "List tools whose definition is not the accepted one, with a graded diff.",
+        "operators",
+        list_definitions,
+        {
+            "type": "object",
+            "required": ["definitions", "pinned"],
+            "properties": {
+                "definitions": {"type": "array", "items": {"$ref": "#/components/schemas/DefinitionChange"}},
+                "pinned": {"type": "boolean", "description": "Whether there is a lock file of accepted definitions."},
+            },
+        },
+        (text("upstream", "Only those of this upstream.", "[A-Za-z0-9_-]{1,40}"),),
+        refusals=("api.not_entitled",),
+    ),
+    Route(
+        "POST",
+        "/api/definitions/accept",
+        "accept_definitions",
+        "Accept definitions exactly as they were shown, into the lock file.",
+        "operators",
+        accept_definitions,
+        {"type": "object", "required": ["accepted"], "properties": {"accepted": {"type": "integer"}}},
+        body={
+            "type": "object",
+            "required": ["accept"],
+            "properties": {"accept": _MANY, "reason": _REASON},
+            "additionalProperties": False,
+        },
+        refusals=("api.not_entitled", "api.unknown", "api.conflict"),
+    ),
+    Route(
+        "POST",
+        "/api/definitions/keep",
+        "keep_withheld",
+        "Keep definitions withheld exactly as they are now, with a reason.",
+        "operators",
+        keep_withheld,
+        {"type": "object", "required": ["kept"], "properties": {"kept": {"type": "integer"}}},
+        body={
+            "type": "object",
+            "required": ["keep", "reason"],
+            "properties": {"keep": _MANY, "reason": {**_REASON, "minLength": 1}},
+            "additionalProperties": False,
+        },
+        refusals=("api.not_entitled", "api.unknown", "api.conflict"),
+    ),
+)

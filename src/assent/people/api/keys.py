@@ -1,0 +1,188 @@
+"""API keys in the store: list them, make one, revoke one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from assent.contract.durations import parse_duration
+from assent.core.keys import KeyRecord
+from assent.core.principal import KINDS, ROLES, Principal, person_of
+from assent.core.record_scope import is_operator
+from assent.gateway.auth.api_keys import make_key, record_key
+from assent.people.api.problems import ApiProblem
+from assent.people.api.recent_sign_in import check_recent
+from assent.people.api.routes import LIMIT, ApiRequest, Route, Schema, choice
+from assent.people.known_people import KnownPeople
+from assent.pipeline.api_keys import MOST_NAME, key_entry, key_json, name_fault, word_fault
+
+MOST_LOOKED_AT = 5000
+_DURATION = r"[1-9][0-9]{0,9}(s|m|h|d)"
+
+KEY: Schema = {
+    "type": "object",
+    "description": "An API key, without itself. Times are seconds since 1970.",
+    "required": ["start", "name", "kind", "tenant", "scopes", "roles", "mode", "created_at", "state"],
+    "properties": {
+        "start": {"type": "string", "description": "How it begins; people recognise it by that."},
+        "name": {"type": "string"},
+        "kind": {"type": "string", "enum": list(KINDS)},
+        "tenant": {"type": "string"},
+        "scopes": {"type": "array", "items": {"type": "string"}},
+        "roles": {"type": "array", "items": {"type": "string"}},
+        "mode": {"type": "string", "enum": ["live", "test"]},
+        "created_at": {"type": "number"},
+        "revoked_at": {"type": ["number", "null"]},
+        "expires_at": {"type": ["number", "null"]},
+        "made_by": {"type": ["string", "null"], "description": "Who made it here; null at the command line."},
+        "state": {"type": "string", "enum": ["good", "expired", "revoked"]},
+        "key": {"type": "string", "description": "The key itself: once, in the answer to its making."},
+    },
+}
+
+
+async def list_keys(asked: ApiRequest) -> dict[str, Any]:
+    """Keys, newest first; of a tenant's administrators their tenant's."""
+    tenant = _tenant_of(asked.principal)
+    state, limit, now = asked.query.get("state", "good"), asked.query.get("limit", 100), asked.ports.now()
+    found = await asked.ports.store.keys(limit=MOST_LOOKED_AT)
+    chosen = [one for one in found if tenant in (None, one.principal.tenant) and state in ("all", one.state(now))]
+    return {"keys": [_as_json(one, now) for one in chosen[:limit]], "more": len(chosen) > limit}
+
+
+async def create_key(asked: ApiRequest) -> dict[str, Any]:
+    """Make a key. It is in this answer and nowhere else: only its digest is kept."""
+    tenant, body, now = _tenant_of(asked.principal), asked.body, asked.ports.now()
+    check_recent(asked.principal, asked.ports)
+    if asked.state.settings.store.startswith("memory:"):
+        raise ApiProblem("api.invalid", "The store is memory: a key would be gone with this process.")
+    who = Principal(
+        body["name"].strip(),
+        body["kind"],
+        body.get("tenant", "").strip() or asked.principal.tenant,
+        frozenset(body.get("scopes", ())),
+        frozenset(body.get("roles", ())),
+        mode=body.get("mode", "live"),
+    )
+    _check_words(who)
+    if tenant is not None:
+        _check_grant(asked.principal, who)
+    await check_name(asked, who.id, who.tenant)
+    expires = now + parse_duration(body["expires"]) if body.get("expires") else None
+    key, maker = make_key(), asked.principal.maker or asked.principal.id
+    record = replace(record_key(key, who, now, expires), made_by=maker, made_in=asked.session)
+    await asked.ports.store.add_key(record, key_entry("key.created", record, asked.principal, now))
+    return {**_as_json(record, now), "key": key}
+
+
+async def revoke_key(asked: ApiRequest) -> dict[str, Any]:
+    """Revoke a key, by its start. It holds here at once and elsewhere within a second; it cannot be taken back."""
+    tenant, start, now = _tenant_of(asked.principal), asked.names["key"], asked.ports.now()
+    found = [one for one in await asked.ports.store.keys(start=start, limit=10) if one.start == start]
+    record = next((one for one in found if tenant in (None, one.principal.tenant) and not one.revoked), None)
+    if record is None:
+        raise ApiProblem("api.unknown", "There is no such key, or it is revoked already.")
+    entry = key_entry("key.revoked", record, asked.principal, now)
+    revoked = await asked.state.stored_keys.revoke(record.digest, now, entry)
+    if revoked is None:
+        raise ApiProblem("api.unknown", "This key is revoked already.")
+    return _as_json(revoked, now)
+
+
+def _tenant_of(principal: Principal) -> str | None:
+    """Whose keys a principal manages: an operator all, an administrator those of their tenant."""
+    if principal.kind != "human" or principal.has_agent or principal.mode == "test":
+        raise ApiProblem("api.not_entitled", "Keys are managed by people.")
+    if is_operator(principal):
+        return None
+    if "admin" not in principal.roles:
+        raise ApiProblem("api.not_entitled", "Keys are managed by people with the role admin or operator.")
+    return principal.tenant
+
+
+def _check_grant(admin: Principal, who: Principal) -> None:
+    """An administrator grants nothing beyond their own tenant."""
+    if who.tenant != admin.tenant:
+        raise ApiProblem("api.not_entitled", "An administrator makes keys for their own tenant.")
+    if "operator" in who.roles:
+        raise ApiProblem("api.not_entitled", "Only an operator makes keys with the role operator.")
+
+
+async def check_name(asked: ApiRequest, name: str, tenant: str) -> None:
+    """Raises if a new key or account would have the name of another person, or one that looks like it."""
+    by, people = asked.principal, KnownPeople(asked.ports, asked.state.settings, asked.state.vault)
+    if known := await people.like(name, tenant, by):
+        raise ApiProblem("api.conflict", f"name: there is {known} already. Choose a name that nobody else has.")
+    if name == person_of(by.id) and tenant != by.tenant:
+        raise ApiProblem("api.conflict", "name: in another tenant your own name may be somebody else's.")
+
+
+def _check_words(who: Principal) -> None:
+    if fault := name_fault(who.id):
+        raise ApiProblem("api.invalid", f"name: it {fault}.")
+    for what, words in {"tenant": [who.tenant], "scopes": sorted(who.scopes)}.items():
+        for word in words:
+            if fault := word_fault(word):
+                raise ApiProblem("api.invalid", f"{what}: it {fault}.")
+
+
+def _as_json(record: KeyRecord, now: float) -> dict[str, Any]:
+    return {**key_json(record), "state": record.state(now)}
+
+
+_ONE: Schema = {"$ref": "#/components/schemas/Key"}
+_WORD: Schema = {"type": "string", "minLength": 1, "maxLength": MOST_NAME}
+_WHO = "admins: their tenant's; operators: all"
+
+ROUTES = (
+    Route(
+        "GET",
+        "/api/keys",
+        "list_keys",
+        "List the API keys in the store, newest first.",
+        _WHO,
+        list_keys,
+        {
+            "type": "object",
+            "required": ["keys", "more"],
+            "properties": {"keys": {"type": "array", "items": _ONE}, "more": {"type": "boolean"}},
+        },
+        (choice("state", "Only those in this state.", ("good", "expired", "revoked", "all"), "good"), LIMIT),
+        refusals=("api.not_entitled",),
+    ),
+    Route(
+        "POST",
+        "/api/keys",
+        "create_key",
+        "Make a key; it is shown in this answer and never again.",
+        _WHO,
+        create_key,
+        _ONE,
+        body={
+            "type": "object",
+            "required": ["name", "kind"],
+            "properties": {
+                "name": _WORD,
+                "kind": {"type": "string", "enum": list(KINDS)},
+                "tenant": {"type": "string", "maxLength": MOST_NAME},
+                "scopes": {"type": "array", "items": _WORD, "maxItems": 100},
+                "roles": {"type": "array", "items": {"type": "string", "enum": list(ROLES)}, "maxItems": 5},
+                "mode": {"type": "string", "enum": ["live", "test"]},
+                "expires": {"type": "string", "pattern": f"^{_DURATION}$"},
+            },
+            "additionalProperties": False,
+        },
+        refusals=("api.not_entitled",),
+    ),
+    Route(
+        "POST",
+        "/api/keys/{key}/revoke",
+        "revoke_key",
+        "Revoke the key that begins so, for good.",
+        _WHO,
+        revoke_key,
+        _ONE,
+        body={"type": "object", "properties": {}, "additionalProperties": False},
+        refusals=("api.not_entitled", "api.unknown"),
+    ),
+)

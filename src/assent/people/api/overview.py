@@ -1,0 +1,175 @@
+"""The state of the gateway in numbers: calls, refusals, latency, waiting approvals and spent budgets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+from assent.contract.durations import format_duration
+from assent.core.call import Call
+from assent.core.principal import Principal
+from assent.core.quotas import BudgetCharge, SpendBudget, quotas_of
+from assent.core.record_scope import record_scope_of
+from assent.core.refusals import CATALOGUE
+from assent.gateway.metrics import BOUNDS, MINUTES, CallCounters
+from assent.people.api.problems import ApiProblem
+from assent.people.api.routes import ApiRequest, Route, Schema
+from assent.pipeline.afford import budget_left
+
+MOST_BUDGETS = 20
+_ASKED = frozenset({"confirm.confirmation_required", "confirm.approval_pending"})
+
+
+async def show_overview(asked: ApiRequest) -> dict[str, Any]:
+    """Numbers of the whole gateway for operators; for other people those of their tenant."""
+    who = asked.principal
+    if who.kind != "human" or who.has_agent:
+        raise ApiProblem("api.not_entitled", "The overview is for people.")
+    tenant, now, store = record_scope_of(who).tenant, asked.ports.now(), asked.ports.store
+    waiting, soonest = await store.count_pending(now, tenant=tenant)
+    stops = [one for one in await asked.state.stop_switches.all() if tenant is None or one.tenant in ("", tenant)]
+    said = {
+        "waiting": waiting,
+        "soonest": soonest,
+        "stops": len(stops),
+        "budgets": await _budgets(asked, tenant),
+    }
+    return {**said, "gateway": _gateway(asked, now)} if tenant is None else said
+
+
+def _gateway(asked: ApiRequest, now: float) -> dict[str, Any]:
+    state, catalogue = asked.state, asked.ports.catalogue()
+    status = state.upstream_status()
+    return {
+        **_calls(state.tally),
+        "minutes": _minutes(state.tally, now),
+        "latency": _latency(state.tally),
+        "tools": len(catalogue.tools),
+        "withheld": len(catalogue.withheld),
+        "upstreams": len(status),
+        "troubled": [one.name for one in status if one.trouble or one.circuit != "closed"],
+    }
+
+
+def _calls(tally: CallCounters) -> dict[str, Any]:
+    """How calls ended since the start. A call that waits for a person is neither answered nor refused."""
+    ends: Counter[str] = Counter()
+    for (_, end), count in tally.calls.items():
+        ends[end] += count
+    stages = Counter[str]()
+    for end, count in ends.items():
+        if end in CATALOGUE and end not in _ASKED:
+            stages[end.partition(".")[0]] += count
+    return {
+        "calls": sum(ends.values()),
+        "answered": ends["answered"] + ends["replayed"],
+        "asked": sum(ends[code] for code in _ASKED),
+        "refused": sum(stages.values()),
+        "stages": dict(stages.most_common()),
+        "codes": {code: count for code, count in ends.most_common() if code in CATALOGUE},
+    }
+
+
+def _minutes(tally: CallCounters, now: float) -> list[dict[str, int]]:
+    last = int(now // 60)
+    found = [(minute, tally.minutes.get(minute, [0, 0])) for minute in range(last - MINUTES + 1, last + 1)]
+    return [{"at": minute * 60, "answered": counts[0], "refused": counts[1]} for minute, counts in found]
+
+
+def _latency(tally: CallCounters) -> dict[str, Any]:
+    count = sum(tally.seconds)
+    named = [f"{bound:g}" for bound in BOUNDS] + ["more"]
+    return {
+        "count": count,
+        "mean": tally.seconds_in_all / count if count else None,
+        "half": _within(tally, 0.5),
+        "most": _within(tally, 0.95),
+        "buckets": [{"seconds": name, "count": number} for name, number in zip(named, tally.seconds, strict=True)],
+    }
+
+
+def _within(tally: CallCounters, share: float) -> float | None:
+    """The bound below which this share of calls took; None where there were none or they took longer than any."""
+    wanted, so_far = sum(tally.seconds) * share, 0
+    for bound, count in zip(BOUNDS, tally.seconds, strict=False):
+        so_far += count
+        if so_far and so_far >= wanted:
+            return bound
+    return None
+
+
+async def _budgets(asked: ApiRequest, tenant: str | None) -> list[dict[str, Any]]:
+    """What callers that were seen lately have spent of each budget, the fullest first."""
+    if not asked.ports.rules.budgets:
+        return []
+    await asked.state.recent_calls.catch_up()
+    found: dict[str, dict[str, Any]] = {}
+    for principal, tool in reversed(asked.state.recent_calls.callers):
+        if tenant in (None, principal.tenant) and len(found) < MOST_BUDGETS:
+            await _add_budgets(asked, principal, tool, found)
+    return sorted(found.values(), key=lambda one: -one["share"])
+
+
+async def _add_budgets(asked: ApiRequest, principal: Principal, name: str, found: dict[str, dict[str, Any]]) -> None:
+    tool = asked.ports.catalogue().find(name)
+    if tool is None:
+        return
+    call = Call(principal, tool, {}, b"{}", "", "")
+    for line in asked.ports.rules.budgets:
+        for charge in quotas_of(call, (), (line,), None, asked.ports.now()).charges:
+            if charge.tally not in found:
+                found[charge.tally] = _spent(
+                    line, call, charge, await budget_left(charge, asked.ports, asked.ports.now())
+                )
+
+
+def _spent(line: SpendBudget, call: Call, charge: BudgetCharge, left: Decimal) -> dict[str, Any]:
+    values = {
+        "principal": call.principal.id,
+        "tenant": call.principal.tenant,
+        "tool": call.tool.name,
+        "tier": call.tool.contract.side_effect.value,
+    }
+    return {
+        "limit": str(charge.limit),
+        "spent": str(charge.limit - left),
+        "share": float((charge.limit - left) / charge.limit),
+        "currency": line.currency or "calls",
+        "per": format_duration(line.per),
+        "until": charge.until,
+        "who": [f"{each} {values[each]}" for each in line.each],
+        "test": call.principal.mode == "test",
+    }
+
+
+_NUMBERS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+OVERVIEW: Schema = {
+    "type": "object",
+    "required": ["waiting", "soonest", "stops", "budgets"],
+    "properties": {
+        "waiting": {"type": "integer", "description": "Approvals that wait."},
+        "soonest": {"type": ["number", "null"], "description": "When the first of them expires."},
+        "stops": {"type": "integer", "description": "Stop switches that are on."},
+        "budgets": {"type": "array", "items": {"type": "object", "required": ["limit", "spent", "share", "currency"]}},
+        "gateway": {
+            "type": "object",
+            "description": "For operators: counted by this process since its start.",
+            "required": ["calls", "answered", "asked", "refused", "stages", "minutes", "latency"],
+            "properties": {"stages": _NUMBERS, "codes": _NUMBERS},
+        },
+    },
+}
+
+ROUTES = (
+    Route(
+        "GET",
+        "/api/overview",
+        "show_overview",
+        "Show calls, refusals by stage, latency, waiting approvals and spent budgets.",
+        "operators: the gateway's; other people: their tenant's approvals and budgets",
+        show_overview,
+        OVERVIEW,
+        refusals=("api.not_entitled",),
+    ),
+)

@@ -1,0 +1,255 @@
+"""Tools as each caller may see them, and for operators everything that is withheld, with filters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from assent.contract.contradictions import exception_of
+from assent.contract.profiles import profile, profile_names
+from assent.contract.show import show
+from assent.contract.tiers import Risk, Tier
+from assent.contract.wire import annotations_of
+from assent.core.catalogue import Catalogue, absent_for
+from assent.core.principal import Principal
+from assent.core.record_scope import is_operator
+from assent.core.tool import Tool
+from assent.features import load_feature
+from assent.people.api.problems import ApiProblem
+from assent.people.api.routes import (
+    MOST_LISTED,
+    NAME,
+    ApiRequest,
+    Route,
+    RouteParameter,
+    Schema,
+    choice,
+    integer,
+    text,
+)
+from assent.pipeline.discover import visible_tools
+
+_AN_AGENT = Principal("", "agent")
+_DAY = 86400.0
+USED = {"day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY}
+
+TOOL: Schema = {
+    "type": "object",
+    "description": "A tool as its contract has it.",
+    "required": ["name", "title", "tier", "risk", "hints", "permissions", "confirmation"],
+    "properties": {
+        "name": {"type": "string"},
+        "title": {"type": "string"},
+        "description": {"type": "string"},
+        "tier": {"type": "string", "description": "What it does to the world."},
+        "risk": {"type": "string", "enum": ["low", "medium", "high", "critical", "forbidden"]},
+        "hints": {"type": "object", "description": "The annotations it is listed with."},
+        "permissions": {"type": "array", "items": {"type": "string"}},
+        "confirmation": {"type": "string", "description": "Who must say yes: none, host, user or approver."},
+        "exception": {"type": "string", "description": "Critical, and no person is asked: the written reason."},
+        "contract": {"type": "string", "description": "The contract's digest."},
+        "upstream": {"type": "string", "description": "For operators: whose tool it is."},
+        "visibility": {"type": "string", "description": "For operators: scoped, locked or hidden."},
+        "hidden_text": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "For operators: the hidden characters that it is listed without, each with its place.",
+        },
+        "orders": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "For operators, of one tool: texts that give the model orders.",
+        },
+        "last_used": {"type": ["number", "null"], "description": "For operators: its last call in the recent log."},
+    },
+}
+WITHHELD: Schema = {
+    "type": "object",
+    "required": ["name", "reason"],
+    "properties": {
+        "name": {"type": "string"},
+        "reason": {"type": "string"},
+        "upstream": {"type": "string"},
+        "changed": {"type": "boolean", "description": "Whether nobody has accepted its definition as it is."},
+    },
+}
+
+
+async def list_tools(asked: ApiRequest) -> dict[str, Any]:
+    """A page of tools by name. Filters that only operators can know the answer to find nothing for others."""
+    operator, query = is_operator(asked.principal), asked.query
+    if operator and asked.gateway is not None:
+        await asked.state.recent_calls.catch_up()
+    found = [] if query.get("state") in ("withheld", "changed") else [one for one in _seen(asked) if _fits(one, asked)]
+    found.sort(key=lambda tool: tool.name)
+    after, limit = query.get("after", ""), query.get("limit", MOST_LISTED)
+    page = [tool for tool in found if tool.name > after][: limit + 1]
+    said: dict[str, Any] = {
+        "tools": [_listed(tool, asked, operator) for tool in page[:limit]],
+        "next": page[limit - 1].name if len(page) > limit else None,
+        "count": len(found),
+    }
+    if operator:
+        said["withheld"] = _withheld_page(asked)
+    return said
+
+
+def _fits(tool: Tool, asked: ApiRequest) -> bool:
+    query, contract = asked.query, tool.contract
+    checks: dict[str, Callable[[Any], bool]] = {
+        "upstream": lambda value: is_operator(asked.principal) and tool.upstream == value,
+        "tier": lambda value: contract.side_effect.value == value,
+        "risk": lambda value: contract.risk.value == value,
+        "confirmation": lambda value: contract.asked_by(False, asked.ports.rules.critical_confirmer) == value,
+        "name": lambda value: value.lower() in tool.name.lower(),
+        "used": lambda value: _was_used(tool, value, asked),
+    }
+    return all(check(query[name]) for name, check in checks.items() if name in query)
+
+
+def _was_used(tool: Tool, when: str, asked: ApiRequest) -> bool:
+    if not is_operator(asked.principal):
+        return False
+    at = asked.state.recent_calls.used.get(tool.name)
+    return at is None if when == "never" else at is not None and asked.ports.now() - at <= USED[when]
+
+
+def _withheld_page(asked: ApiRequest) -> list[dict[str, Any]]:
+    """Withheld tools. They have no contract to filter by: any filter of a contract leaves them out."""
+    query, homes, changed = asked.query, dict[str, str](), set[str]()
+    if asked.gateway is not None:
+        homes, changed = dict(asked.state.upstream_of_withheld()), asked.state.changed_tools()
+    if query.keys() & {"tier", "risk", "confirmation", "used"} or query.get("state") == "served":
+        return []
+    return [
+        {"name": name, "reason": reason, "upstream": homes.get(name, ""), "changed": name in changed}
+        for name, reason in sorted(_withheld(asked.ports.catalogue()).items())
+        if query.get("upstream") in (None, homes.get(name, ""))
+        and query.get("name", "").lower() in name.lower()
+        and (query.get("state") != "changed" or name in changed)
+    ][:MOST_LISTED]
+
+
+async def show_tool(asked: ApiRequest) -> dict[str, Any]:
+    """One tool with its whole definition. One that is withheld is as unknown as none."""
+    operator = is_operator(asked.principal)
+    if operator and asked.gateway is not None:
+        await asked.state.recent_calls.catch_up()
+    for tool in _seen(asked):
+        if tool.name == asked.names["tool"]:
+            said = {**_listed(tool, asked, operator), "definition": dict(tool.definition)}
+            return (
+                {**said, **_explained(tool), "orders": load_feature("lint").orders_in(tool.definition)}
+                if operator
+                else said
+            )
+    raise ApiProblem("api.unknown", "There is no such tool.")
+
+
+def _explained(tool: Tool) -> dict[str, Any]:
+    """What operators read beside the definition: the contract in words, and what hosts make of the hints."""
+    linted = load_feature("lint_target").LintedTool(dict(tool.definition), tool.contract)
+    names = profile_names()
+    return {
+        "contract_text": show(tool.contract),
+        "profiles": {name: annotations_of(tool.contract, profile(name)) for name in names},
+        "hosts": [
+            {
+                "name": host.name,
+                "title": host.title,
+                "does": load_feature("hosts").WORDS[step.does],
+                "because": step.because,
+            }
+            for host, step in load_feature("hosts").verdicts(linted)
+        ],
+    }
+
+
+def _seen(asked: ApiRequest) -> list[Tool]:
+    """What `tools/list` shows this caller; operators see all but what is there for nobody."""
+    catalogue, principal = asked.ports.catalogue(), asked.principal
+    if not is_operator(principal):
+        return visible_tools(catalogue, principal, asked.ports.rules)
+    return [tool for tool in catalogue.tools.values() if absent_for(tool, principal) is None]
+
+
+def _withheld(catalogue: Catalogue) -> dict[str, str]:
+    absent = {tool.name: absent_for(tool, _AN_AGENT) for tool in catalogue.tools.values()}
+    return {**catalogue.withheld, **{name: reason for name, reason in absent.items() if reason is not None}}
+
+
+def _listed(tool: Tool, asked: ApiRequest, operator: bool) -> dict[str, Any]:
+    said = as_json(tool, operator, asked.ports.rules.critical_confirmer)
+    if operator and asked.gateway is not None:
+        said["last_used"] = asked.state.recent_calls.used.get(tool.name)
+        said["hidden_text"] = asked.state.hidden_text.of_tool(tool.upstream, tool.name)
+    return said
+
+
+def as_json(tool: Tool, operator: bool, critical_confirmer: str = "user") -> dict[str, Any]:
+    contract, definition = tool.contract, tool.definition
+    said: dict[str, Any] = {
+        "name": tool.name,
+        "title": definition.get("title") or definition["annotations"].get("title", contract.title),
+        "tier": contract.side_effect.value,
+        "risk": contract.risk.value,
+        "hints": definition.get("annotations", {}),
+        "permissions": list(contract.permissions),
+        "confirmation": contract.asked_by(False, critical_confirmer),
+        "contract": contract.digest,
+    }
+    if exception := exception_of(contract):
+        said["exception"] = exception
+    if isinstance(definition.get("description"), str):
+        said["description"] = definition["description"]
+    return said | ({"upstream": tool.upstream, "visibility": tool.visibility} if operator else {})
+
+
+_FILTERS: tuple[RouteParameter, ...] = (
+    text("upstream", "Only tools of this upstream; for operators.", "[A-Za-z0-9_-]{1,40}"),
+    choice("tier", "Only tools of this tier.", tuple(one.value for one in Tier)),
+    choice("risk", "Only tools of this risk.", tuple(one.value for one in Risk)),
+    choice("confirmation", "Only tools for which these say yes.", ("none", "host", "user", "approver")),
+    choice("state", "Served, withheld, or withheld because the definition changed.", ("served", "withheld", "changed")),
+    choice("used", "Last used within this time, or not in the recent log; for operators.", (*USED, "never")),
+    text("name", "Only tools whose name holds this.", NAME),
+    text("after", "Go on after this name: `next` of the page before.", NAME),
+    integer("limit", "How many at most.", 1, MOST_LISTED, MOST_LISTED),
+)
+
+ROUTES = (
+    Route(
+        "GET",
+        "/api/tools",
+        "list_tools",
+        "List the tools the caller may see; for operators also those withheld, with the reason.",
+        "everybody: what `tools/list` shows them; operators: all",
+        list_tools,
+        {
+            "type": "object",
+            "required": ["tools"],
+            "properties": {
+                "tools": {"type": "array", "items": {"$ref": "#/components/schemas/Tool"}},
+                "withheld": {"type": "array", "items": {"$ref": "#/components/schemas/Withheld"}},
+                "count": {"type": "integer", "description": "How many tools fit, on all pages."},
+                "next": {"type": ["string", "null"], "description": "What `after` is on the next page."},
+            },
+        },
+        _FILTERS,
+    ),
+    Route(
+        "GET",
+        "/api/tools/{tool}",
+        "show_tool",
+        "Show one tool with its whole definition; for operators with its contract in words and what hosts do.",
+        "as for the list",
+        show_tool,
+        {
+            "allOf": [
+                {"$ref": "#/components/schemas/Tool"},
+                {"type": "object", "required": ["definition"], "properties": {"definition": {"type": "object"}}},
+            ]
+        },
+        refusals=("api.unknown",),
+    ),
+)

@@ -1,0 +1,136 @@
+"""The clients of the embedded authorization server: registered ones, and those named by their metadata document."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hmac
+import ipaddress
+import socket
+import zlib
+from collections.abc import Callable
+from secrets import token_hex
+from urllib.parse import urlsplit
+
+import orjson
+from mcp.server.auth.provider import RegistrationError
+from mcp.shared.auth import OAuthClientInformationFull
+from pydantic import ValidationError
+
+from assent.core.document import Document
+from assent.core.limited_dict import LimitedDict
+from assent.gateway.auth.api_keys import digest_secret
+from assent.ports import Store
+from assent.upstreams.http.fetch import fetch
+
+_KIND = "oauth_client"
+UNUSED_LASTS = 86400.0
+USED_LASTS = 90 * 86400.0
+PREFIX = "assent_client_"
+MOST_ID = 4000
+_KEPT = {"redirect_uris", "client_name", "client_uri", "scope", "token_endpoint_auth_method", "grant_types"}
+MOST_METADATA = 32 * 1024
+_CACHED_FOR = 600.0
+_MOST_CACHED = 100
+
+
+class OAuthClients:
+    """Finds and registers clients.
+
+    Anyone can register one, so nothing is kept of a registration: the id that a client gets holds its metadata and our
+    seal. It can be used for a day. What a person has allowed is kept, for 90 days.
+    """
+
+    def __init__(self, store: Store, now: Callable[[], float], keyed_hash: Callable[[str], str]) -> None:
+        self._store, self._now, self._keyed_hash = store, now, keyed_hash
+        self._documents = LimitedDict[str, tuple[float, OAuthClientInformationFull]](_MOST_CACHED)
+
+    async def find(self, client_id: str) -> OAuthClientInformationFull | None:
+        if client_id.startswith("https://"):
+            return await self._described(client_id)
+        if client_id.startswith(PREFIX):
+            return await self._sealed(client_id)
+        document = await self._store.document(_KIND, client_id[:64], self._now())
+        return None if document is None else OAuthClientInformationFull.model_validate_json(document.body)
+
+    def register(self, client: OAuthClientInformationFull) -> None:
+        """Give a client its id, and its secret if it wants one."""
+        for uri in client.redirect_uris or ():
+            check_redirect(str(uri))
+        body = client.model_dump(mode="json", include=_KEPT, exclude_none=True)
+        packed = zlib.compress(orjson.dumps({**body, "nonce": token_hex(8), "at": int(self._now())}), 9)
+        text = base64.urlsafe_b64encode(packed).decode().rstrip("=")
+        client.client_id = f"{PREFIX}{text}.{self._seal('id', text)}"
+        if len(client.client_id) > MOST_ID:
+            raise RegistrationError("invalid_client_metadata", "the metadata is too long")
+        if client.client_secret is not None:
+            client.client_secret = self._seal("secret", text)
+
+    async def _sealed(self, client_id: str) -> OAuthClientInformationFull | None:
+        text, _, seal = client_id.removeprefix(PREFIX).partition(".")
+        if len(client_id) > MOST_ID or not hmac.compare_digest(seal.encode(), self._seal("id", text).encode()):
+            return None
+        body = orjson.loads(zlib.decompress(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))))
+        if body["at"] + UNUSED_LASTS <= self._now() and not await self._is_allowed(client_id):
+            return None
+        secret = None if body.get("token_endpoint_auth_method") == "none" else self._seal("secret", text)
+        return OAuthClientInformationFull.model_validate({**body, "client_id": client_id, "client_secret": secret})
+
+    def _seal(self, what: str, text: str) -> str:
+        return self._keyed_hash(f"oauth client {what} v1\n{text}")
+
+    async def _is_allowed(self, client_id: str) -> bool:
+        return await self._store.document(_KIND, digest_secret(client_id), self._now()) is not None
+
+    async def keep_used(self, client: OAuthClientInformationFull) -> None:
+        """A person has allowed this client: keep it."""
+        client_id, until = str(client.client_id), self._now() + USED_LASTS
+        if client_id.startswith(PREFIX):
+            await self._store.put_document(
+                Document(_KIND, digest_secret(client_id), b"{}", expires_at=until), self._now()
+            )
+        elif not client_id.startswith("https://"):
+            body = client.model_dump_json(exclude_none=True).encode()
+            await self._store.put_document(Document(_KIND, client_id, body, expires_at=until), self._now())
+
+    async def _described(self, url: str) -> OAuthClientInformationFull | None:
+        """The client that the document at this URL describes; None if it cannot be read or describes another."""
+        cached = self._documents.get(url)
+        if cached is not None and self._now() < cached[0]:
+            return cached[1]
+        try:
+            await _check_public(url)
+            fields = orjson.loads(await fetch(url, MOST_METADATA, "client metadata"))
+            if fields.get("client_id") != url:
+                return None
+            client = OAuthClientInformationFull.model_validate({**fields, "token_endpoint_auth_method": "none"})
+            for uri in client.redirect_uris or ():
+                check_redirect(str(uri))
+        except (ValidationError, RegistrationError, ValueError, AttributeError, OSError, TimeoutError):
+            return None
+        except Exception:  # What an unknown server does must not become an error of this one.
+            return None
+        self._documents[url] = self._now() + _CACHED_FOR, client
+        return client
+
+
+def check_redirect(uri: str) -> None:
+    """Refuse a redirect address that is neither HTTPS, nor on the user's machine, nor an app's own scheme.
+
+    A user name in front of the host would make one host look like another on the page that asks the person.
+    """
+    parts = urlsplit(uri)
+    local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "::1", "localhost")
+    app = "." in parts.scheme or parts.scheme in ("cursor", "vscode", "vscode-insiders", "claude", "windsurf", "zed")
+    if parts.fragment or "@" in parts.netloc or not (parts.scheme == "https" or local or app):
+        raise RegistrationError("invalid_redirect_uri", "use https, http on the user's machine, or an app's own scheme")
+
+
+async def _check_public(url: str) -> None:
+    """Refuse a metadata address inside a private network: the request would come from this server."""
+    parts = urlsplit(url)
+    if not parts.hostname or parts.username or parts.port not in (None, 443) or parts.fragment:
+        raise ValueError("not a client metadata address")
+    found = await asyncio.get_running_loop().getaddrinfo(parts.hostname, 443, type=socket.SOCK_STREAM)
+    if not all(ipaddress.ip_address(address[4][0]).is_global for address in found):
+        raise ValueError("the address is not public")

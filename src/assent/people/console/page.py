@@ -1,0 +1,107 @@
+"""The frame of every console page: who may open it, what it is given, and how it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from assent.core.principal import Principal
+from assent.people.api.routes import ApiRequest
+from assent.people.console.context import ConsoleContext
+from assent.people.console.templating import render_template
+from assent.people.sessions import ConsoleSession
+
+Role = Literal["viewer", "approver", "operator", "auditor", "admin"]
+EVERYONE: frozenset[str] = frozenset({"viewer", "approver", "operator", "auditor", "admin"})
+PUBLIC: frozenset[str] | None = None
+"""Open to people who are not signed in."""
+DECIDERS: frozenset[str] = frozenset({"approver", "operator"})
+OPERATORS: frozenset[str] = frozenset({"operator"})
+ADMINS: frozenset[str] = frozenset({"admin"})
+KEEPERS: frozenset[str] = frozenset({"admin", "operator"})
+"""Who manages API keys."""
+
+
+class PageError(Exception):
+    """A request that a page cannot answer: status, what happened and what to do."""
+
+    def __init__(self, status: int, title: str, detail: str = "") -> None:
+        super().__init__(title)
+        self.status, self.title, self.detail = status, title, detail
+
+
+@dataclass(frozen=True, slots=True)
+class PageRequest:
+    """One request to the console."""
+
+    request: Request
+    context: ConsoleContext
+    session: ConsoleSession | None
+    form: Mapping[str, list[str]] = field(default_factory=dict)
+    """Fields of a POST form; the anti-forgery token is checked and removed."""
+
+    @property
+    def principal(self) -> Principal:
+        """The signed-in person. Only pages that are not public use it."""
+        assert self.session is not None
+        return self.session.principal
+
+    @property
+    def path(self) -> Mapping[str, str]:
+        return self.request.path_params
+
+    @property
+    def query(self) -> Mapping[str, str]:
+        return self.request.query_params
+
+    def field(self, name: str, default: str = "") -> str:
+        """One field of the form; the last one where it is given twice."""
+        return self.form.get(name, [default])[-1]
+
+    def may(self, roles: frozenset[str]) -> bool:
+        """Whether the person has one of these roles."""
+        return self.session is not None and bool(self.session.principal.roles & roles)
+
+    async def api(self, handler: Any, **rest: Any) -> dict[str, Any]:
+        """Run one operation of `/api` as the signed-in person."""
+        assert self.session is not None
+        return await self.context.call_api(handler, self.principal, session=self.session.chain, **rest)
+
+    def request_of_api(self) -> ApiRequest:
+        """This request as `/api` sees it, so that both decide alike who may do what."""
+        context = self.context
+        return ApiRequest(self.principal, context.ports(), dict(self.path), {}, {}, "console", context.gateway)
+
+    def render(self, template: str, status: int = 200, **values: Any) -> Response:
+        response = HTMLResponse(render_template(template, self, values), status)
+        if "assent_notice" in self.request.cookies:  # a notice is shown once
+            response.delete_cookie("assent_notice", path="/console")
+        return response
+
+    def redirect(self, url: str, notice: str = "") -> Response:
+        """Answer a POST: the browser fetches the page anew, so a reload repeats nothing."""
+        response = RedirectResponse(url, 303)
+        if notice:
+            response.set_cookie(
+                "assent_notice", notice[:500].encode().hex(), max_age=30, path="/console", httponly=True
+            )
+        return response
+
+
+Handler = Callable[[PageRequest], Awaitable[Response]]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page or action. The table of all of them drives routing, the navigation and the role tests."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    handler: Handler
+    roles: frozenset[str] | None
+    menu: str = ""
+    """The label in the navigation; empty for pages that are reached from others."""

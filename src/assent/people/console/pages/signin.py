@@ -1,0 +1,138 @@
+"""Sign-in and sign-out pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.responses import Response
+
+from assent.core.audit import Entry, principal_values
+from assent.core.keys import KeyRecord
+from assent.core.principal import Principal
+from assent.people.accounts import own_account
+from assent.people.api.keys import MOST_LOOKED_AT, revoke_key
+from assent.people.console.address import address_of, passkey_domain
+from assent.people.console.cookies import clear_session_cookie, set_session_cookie
+from assent.people.console.page import EVERYONE, KEEPERS, PUBLIC, Page, PageError, PageRequest
+from assent.people.console.passkeys import Ceremony, new_challenge, request_options
+from assent.people.console.signin_links import redeem_link_token
+from assent.people.passkey_records import passkeys_of
+
+
+async def show_sign_in(page: PageRequest) -> Response:
+    """The ways to sign in. A link's token travels in the form only when the person presses the button."""
+    if page.session is not None and not page.query.get("link"):
+        return page.redirect(next_page(page.query.get("next", "")))
+    oidc = page.context.oidc()
+    return page.render(
+        "signin.html",
+        token=page.query.get("link", ""),
+        next=next_page(page.query.get("next", "")),
+        provider=urlsplit(oidc.settings.issuer).hostname if oidc else "",
+        accounts=page.context.settings().accounts,
+        passkey=_passkey_options(page),
+    )
+
+
+def _passkey_options(page: PageRequest) -> str:
+    """What the browser needs to sign in with a passkey; empty where the console is open under a bare address."""
+    domain, ports = passkey_domain(page), page.context.ports()
+    if domain is None:
+        return ""
+    challenge = new_challenge(ports.keyed_hash, "sign-in", ports.now())
+    return request_options(Ceremony(domain, address_of(page)), challenge, [])
+
+
+async def sign_in_by_link(page: PageRequest) -> Response:
+    """Use up a one-time link."""
+    ports = page.context.ports()
+    principal = await redeem_link_token(ports.store, page.field("link"), ports.now())
+    if principal is None:
+        page.context.count_failure("console.link", page.request.scope)
+        detail = "A link works once, for ten minutes. Run `assent console` to get a new one."
+        raise PageError(403, "This sign-in link was used or has expired.", detail)
+    return await start_session(page, principal, "link", principal.id.rpartition(":")[2], page.field("next"))
+
+
+async def start_session(page: PageRequest, principal: Principal, method: str, name: str, next: str) -> Response:
+    """Sign a person in, write it down, and send them where they wanted to go."""
+    ports = page.context.ports()
+    values = {**principal_values(principal), "address": (page.request.scope.get("client") or ("unknown", 0))[0]}
+    ports.store.append(Entry("authentication", ports.now(), {"event": "console.signed_in", "channel": method}, values))
+    if page.session is not None:
+        await page.context.sessions.end(page.session)
+    token, _ = await page.context.sessions.start(principal, method, name, page.session)
+    response = page.redirect(next_page(next))
+    set_session_cookie(response, token, page.context.public_url())
+    return response
+
+
+async def ask_to_sign_in(page: PageRequest, status: int = 200) -> Response:
+    """Where a person is led whose sign-in is too old for what they want to do."""
+    back = page.query.get("next", "") or "/".join(page.request.url.path.split("/")[:3])
+    reason = "What you want to do lasts beyond this session, so it needs a sign-in of the last five minutes."
+    return await sign_in_again(page, next_page(back), reason, 1, status=status)
+
+
+async def sign_in_again(
+    page: PageRequest, back: str, reason: str, max_age: int, acr: Sequence[str] = (), status: int = 200
+) -> Response:
+    """The page with the ways to authenticate anew, in the way the person signed in."""
+    assert page.session is not None
+    ports, person = page.context.ports(), page.principal
+    account, options = await own_account(ports, person), ""
+    if account is not None and await passkeys_of(ports, person):
+        options = _passkey_options(page)
+    return page.render(
+        "sign_in_again.html",
+        status,
+        back=back,
+        reason=reason,
+        max_age=max_age,
+        acr=acr,
+        account=account,
+        options=options,
+        method=page.session.method,
+    )
+
+
+async def sign_out(page: PageRequest) -> Response:
+    """End the session. Keys that were made in it outlive it, so the person says whether they should."""
+    sessions = page.context.sessions
+    assert page.session is not None
+    ended = await sessions.of(page.principal) if page.field("everywhere") else [page.session]
+    made = await keys_made_in(page, {one.chain for one in ended})
+    if made and page.field("keys") not in ("keep", "revoke"):
+        return page.render("sign_out.html", keys=made, everywhere=page.field("everywhere"))
+    if page.field("keys") == "revoke":
+        for one in made:
+            await page.api(revoke_key, names={"key": one.start})
+    if page.field("everywhere"):
+        await sessions.end_all(page.principal)
+    await sessions.end(page.session)
+    response = page.redirect("/console/signin")
+    clear_session_cookie(response)
+    return response
+
+
+async def keys_made_in(page: PageRequest, sessions: set[str]) -> list[KeyRecord]:
+    """The keys that a person made in these sessions and that still let somebody in."""
+    if not page.may(KEEPERS):
+        return []
+    now, found = page.context.ports().now(), await page.context.ports().store.keys(limit=MOST_LOOKED_AT)
+    return [one for one in found if one.made_in in sessions and one.is_good(now)]
+
+
+def next_page(path: str) -> str:
+    """A page of the console to go on to. Anything else could lead to another site."""
+    inside = path.startswith("/console/") and not path.startswith("/console/signin") and "\\" not in path
+    return path if inside else "/console/approvals"
+
+
+PAGES = (
+    Page("GET", "/signin", show_sign_in, PUBLIC),
+    Page("POST", "/signin/link", sign_in_by_link, PUBLIC),
+    Page("GET", "/signin/again", ask_to_sign_in, EVERYONE),
+    Page("POST", "/signout", sign_out, EVERYONE),
+)

@@ -1,0 +1,143 @@
+"""Server-side sessions of people in the console.
+
+The cookie holds a random token; the store holds its SHA-256 digest and who signed in. A session ends after eight idle
+hours, twelve hours in all, or when the person signs out.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import orjson
+
+from assent.core.document import Document
+from assent.core.principal import Principal
+from assent.gateway.auth.api_keys import digest_secret
+from assent.ports import Store
+
+KIND = "console_session"
+IDLE = 8 * 3600.0
+LONGEST = 12 * 3600.0
+TOUCH_EVERY = 60.0
+MOST_OF_A_PERSON = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleSession:
+    """One signed-in browser."""
+
+    id: str
+    principal: Principal
+    csrf: str
+    method: str
+    """How the person signed in: link, oidc or passkey; password in sessions of versions before 0.3."""
+    name: str
+    """The person's name for display."""
+    started_at: float
+    seen_at: float
+    chain: str = ""
+    """The same for all sessions that continue each other; keys are listed with it."""
+
+    def expires_at(self) -> float:
+        return min(self.seen_at + IDLE, self.started_at + LONGEST)
+
+
+class Sessions:
+    """Starts, finds and ends sessions."""
+
+    def __init__(self, store: Callable[[], Store], now: Callable[[], float]) -> None:
+        self._store, self._now = store, now
+
+    async def start(
+        self, principal: Principal, method: str, name: str, before: ConsoleSession | None = None
+    ) -> tuple[str, ConsoleSession]:
+        """A new session and the token for its cookie. It continues the session before, if that is the same person's."""
+        token, now = secrets.token_urlsafe(32), self._now()
+        id, csrf = digest_secret(token), secrets.token_urlsafe(32)
+        same = before is not None and before.principal.identity == principal.identity
+        chain = before.chain if before is not None and same else id
+        session = ConsoleSession(id, principal, csrf, method, name, now, now, chain)
+        await self._end_oldest(principal)
+        await self._keep(session)
+        return token, session
+
+    async def find(self, token: str | None) -> ConsoleSession | None:
+        """The session of a cookie's token, or None. Being found keeps it from becoming idle."""
+        if not token or len(token) > 128:
+            return None
+        now = self._now()
+        document = await self._store().document(KIND, digest_secret(token), now)
+        if document is None:
+            return None
+        session = _session_of(document)
+        if now - session.seen_at >= TOUCH_EVERY:
+            session = replace(session, seen_at=now)
+            await self._store().put_document(_document_of(session), now, expected=document.version)
+        return session
+
+    async def is_open(self, session: ConsoleSession) -> bool:
+        """Whether the session has not ended. Asking does not keep it from becoming idle."""
+        return await self._store().document(KIND, session.id, self._now()) is not None
+
+    async def end(self, session: ConsoleSession) -> bool:
+        """End a session; False if it had ended already."""
+        return await self._store().delete_document(KIND, session.id, self._now()) is not None
+
+    async def end_all(self, principal: Principal) -> int:
+        """End every session of a person; how many there were."""
+        sessions = await self.of(principal)
+        for session in sessions:
+            await self.end(session)
+        return len(sessions)
+
+    async def of(self, principal: Principal) -> list[ConsoleSession]:
+        """The sessions of a person, oldest first."""
+        documents = await self._store().documents(KIND, self._now(), tenant=principal.tenant, limit=100_000)
+        sessions = [_session_of(document) for document in documents]
+        return sorted((one for one in sessions if one.principal.id == principal.id), key=lambda one: one.started_at)
+
+    async def _end_oldest(self, principal: Principal) -> None:
+        sessions = await self.of(principal)
+        for session in sessions[: max(0, len(sessions) - MOST_OF_A_PERSON + 1)]:
+            await self.end(session)
+
+    async def _keep(self, session: ConsoleSession) -> None:
+        await self._store().put_document(_document_of(session), self._now())
+
+
+def _document_of(session: ConsoleSession) -> Document:
+    principal = session.principal
+    body = {
+        "id": principal.id,
+        "scopes": sorted(principal.scopes),
+        "roles": sorted(principal.roles),
+        "acr": principal.acr,
+        "auth_time": principal.auth_time,
+        "mode": principal.mode,
+        "csrf": session.csrf,
+        "method": session.method,
+        "name": session.name,
+        "started_at": session.started_at,
+        "seen_at": session.seen_at,
+        "chain": session.chain,
+    }
+    return Document(KIND, session.id, orjson.dumps(body), principal.tenant, expires_at=session.expires_at())
+
+
+def _session_of(document: Document) -> ConsoleSession:
+    body = orjson.loads(document.body)
+    principal = Principal(
+        body["id"],
+        "human",
+        document.tenant,
+        frozenset(body["scopes"]),
+        frozenset(body["roles"]),
+        body["acr"],
+        body["auth_time"],
+        body["mode"],
+        in_console=True,
+    )
+    rest = body["started_at"], body["seen_at"], body.get("chain", document.id)
+    return ConsoleSession(document.id, principal, body["csrf"], body["method"], body["name"], *rest)

@@ -1,0 +1,203 @@
+"""Stage `afford`: refuses a call that cannot run now: beyond its limits or budgets, not connected, or without a price.
+
+It comes before a person is asked, and it reserves nothing: that is for `claim`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+from math import ceil
+from typing import Any, NamedTuple
+
+from assent.contract.parts import Cost, Estimate
+from assent.contract.pointers import MISSING, resolve
+from assent.contract.tiers import Tier
+from assent.core.call import Call
+from assent.core.catalogue import absent_for
+from assent.core.estimates import estimate_names, fitting, price_in
+from assent.core.outcome import Refusal
+from assent.core.principal import Rights
+from assent.core.question import waiting
+from assent.core.quotas import BudgetCharge, Quotas, SpendBudget, quotas_of
+from assent.core.tool import Tool
+from assent.pipeline.trace import CallTrace
+from assent.pipeline.validate import strip_control_arguments
+from assent.ports import OverBudget, Ports, RateLimited, Rules
+
+
+class Price(NamedTuple):
+    """What a call costs: the text that budgets read, and the unit that people need besides."""
+
+    text: str | None = None
+    unit: str = ""
+    """As the tool or the caller states it; empty if the contract's currency is in the text."""
+
+    @property
+    def shown(self) -> str | None:
+        return f"{self.text} {self.unit}" if self.text and self.unit else self.text
+
+
+NO_PRICE = Price()
+UNITS = ("currency", "unit", "units")
+MOST_UNIT = 20
+
+
+def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
+    """If a limit or a budget counts calls of the tool, if a person must connect its upstream, or if it has a price."""
+    contract = tool.contract
+    priced = contract.cost is not None or contract.estimate is not None or contract.side_effect is Tier.EXTERNAL_SPEND
+    return priced or tool.upstream in rules.connections or rules.counts(tool)
+
+
+async def afford(call: Call, missing: tuple[str, ...], ports: Ports, trace: CallTrace) -> Price:
+    """Return the price of the call. A price that cannot be determined stops the call.
+
+    Budgets of money wait for an estimate. `missing` permissions allow only a dry run from the contract, which has no
+    estimate.
+    """
+    estimate, budgets = call.tool.contract.estimate, ports.rules.budgets
+    price = NO_PRICE if estimate is not None else _stated(call)
+    known = budgets if estimate is None else tuple(one for one in budgets if one.currency is None)
+    await _check(call, price.text, known, ports, trace)
+    if (refusal := await connection_refusal(call, ports)) is not None:
+        raise refusal
+    if estimate is not None and not missing:
+        price = await _estimated_price(call, estimate, ports, trace)
+        await _check(call, price.text, budgets, ports, trace)
+    elif call.tool.contract.cost is None and not missing:
+        price = await _price_of_sibling(call, ports)
+    trace.passed("afford", "%s", f"price {price.shown}" if price.text else "no price")
+    return price
+
+
+async def _check(
+    call: Call, price: str | None, budgets: tuple[SpendBudget, ...], ports: Ports, trace: CallTrace
+) -> None:
+    """Refuse a call that its limits and budgets do not allow now. A dry run spends no budget."""
+    if trace.observing:  # `claim` notes what the call exceeds.
+        return
+    now = ports.now()
+    quotas = quotas_of(call, ports.rules.limits, () if call.dry_run else budgets, price, now)
+    if not quotas:
+        return
+    try:
+        await ports.store.afford(quotas, now)
+    except (RateLimited, OverBudget) as exceeded:
+        raise quota_refusal(exceeded) from None
+
+
+def quota_refusal(exceeded: RateLimited | OverBudget) -> Refusal:
+    """The refusal of a call beyond its quotas: when to retry, or what is left."""
+    if isinstance(exceeded, RateLimited):
+        detail = f"There were too many calls in too little time. The next one can come in {waiting(exceeded.seconds)}."
+        return Refusal("claim.rate_limited", detail, retry_after_ms=max(1, ceil(exceeded.seconds * 1000)))
+    left = max(exceeded.left, Decimal(0))
+    detail = f"The call would cost more than is left of its budget: {left} of {exceeded.limit}. Nothing has run."
+    return Refusal("claim.budget_exceeded", detail, limit=str(exceeded.limit), left=str(left))
+
+
+async def connection_refusal(call: Call, ports: Ports, scope: str | None = None) -> Refusal | None:
+    """The refusal of a call whose upstream is not connected for this caller, or None.
+
+    `scope` is what the upstream itself asked for when it refused the call.
+    """
+    needed = await ports.connect(call, scope) if call.tool.upstream in ports.rules.connections else None
+    if needed is None:
+        return None
+    more = f" with the permissions {_quoted(needed.scope)}" if needed.scope else ""
+    detail = f"{needed.upstream} is not connected{more}. Nothing has run."
+    remedy = f"Tell the user to connect it ({needed.where}), then call again with the same arguments."
+    where = {"connect_url": needed.where} if needed.where.startswith(("https://", "http://")) else {}
+    where |= {"scope": needed.scope} if needed.scope else {}
+    return Refusal("guard.not_connected", detail, remedy=remedy, upstream=needed.upstream, **where)
+
+
+def _quoted(scope: str) -> str:
+    """Each scope in quotes, because the upstream chose the words: unquoted, they could read as a sentence of ours."""
+    return ", ".join(f'"{word}"' for word in scope.split())
+
+
+def stated_price(call: Call) -> str | None:
+    """The price that the arguments state, as text; None if the contract reads none from them."""
+    cost = call.tool.contract.cost
+    amount = _amount_at(call.stated, cost.amount) if cost else MISSING
+    return None if cost is None or amount is MISSING else _as_price(amount, cost)
+
+
+def _stated(call: Call) -> Price:
+    price, cost = stated_price(call), call.tool.contract.cost
+    return Price(price, unit_beside(call.stated, cost.amount) if price and cost and not cost.currency else "")
+
+
+def unit_beside(document: object, pointer: str) -> str:
+    """The unit that a document states beside the amount at a pointer; `credits` for an amount of that name."""
+    above, _, name = pointer.rpartition("/")
+    beside = resolve(document, above)
+    stated = (beside.get(key) for key in UNITS) if isinstance(beside, dict) else ()
+    found = next((one for one in stated if isinstance(one, str) and 0 < len(one) <= MOST_UNIT), "")
+    return found or ("credits" if name == "credits" else "")
+
+
+async def _estimated_price(call: Call, estimate: Estimate, ports: Ports, trace: CallTrace) -> Price:
+    """The price that another tool of the upstream reports. It gets the same arguments without Assent's own."""
+    arguments, cost = strip_control_arguments(call.tool.contract, call.arguments), call.tool.contract.cost
+    try:
+        result = await ports.upstream.read(estimate.tool, arguments, call)
+    except Exception:
+        result = {"isError": True}
+    found = None if result.get("isError") else result.get("structuredContent")
+    amount = _amount_at(found, estimate.amount)
+    if amount is MISSING:
+        trace.refuse_or_note("afford", Refusal("rehearse.estimate_failed"))
+        return NO_PRICE
+    return Price(_as_price(amount, cost), "" if cost and cost.currency else unit_beside(found, estimate.amount))
+
+
+async def _price_of_sibling(call: Call, ports: Ports) -> Price:
+    """The price that a read-only tool named for this spend gives (`orders.estimate` for `orders.place`); none if there
+    is no such tool, the caller may not call it, or it gives no price.
+    """
+    if call.tool.contract.side_effect is not Tier.EXTERNAL_SPEND:
+        return NO_PRICE
+    catalogue = ports.catalogue()
+    found = (catalogue.beside(call.tool, name) for name in estimate_names(call.tool.wire_name))
+    other = next((one for one in found if one is not None and one.contract.side_effect is Tier.READ), None)
+    if other is None or absent_for(other, call.principal) or call.principal.lacks(other.contract.permissions):
+        return NO_PRICE
+    known = strip_control_arguments(call.tool.contract, call.arguments)
+    arguments = fitting(other.definition.get("inputSchema"), known)
+    if arguments is None:
+        return NO_PRICE
+    try:
+        result = await ports.upstream.read(other.name, arguments, call)
+    except Exception:
+        return NO_PRICE
+    return NO_PRICE if result.get("isError") else Price(price_in(result.get("structuredContent")))
+
+
+def _as_price(amount: Any, cost: Cost | None) -> str:
+    return f"{amount} {cost.currency}" if cost is not None and cost.currency else f"{amount}"
+
+
+def _amount_at(document: object, pointer: str) -> Any:
+    """The value at the pointer if it can be an amount: a number, or a text that is not empty. Otherwise MISSING."""
+    amount = resolve(document, pointer)
+    is_one = isinstance(amount, int | float) if not isinstance(amount, str) else amount.strip()
+    return amount if is_one and not isinstance(amount, bool) else MISSING
+
+
+async def used_percent(call: Call, ports: Ports) -> int:
+    """How much is used of the fullest budget that counts this call, in whole percent; 0 if none does."""
+    now = ports.now()
+    charges = quotas_of(call, (), ports.rules.budgets, None, now).charges
+    return max([int(100 * (1 - await budget_left(one, ports, now) / one.limit)) for one in charges], default=0)
+
+
+async def budget_left(charge: BudgetCharge, ports: Ports, now: float) -> Decimal:
+    """What is left of a budget: asked with an amount that none can hold, so that the answer names it."""
+    try:
+        await ports.store.afford(Quotas(charges=(replace(charge, amount=Decimal("Infinity")),)), now)
+    except OverBudget as over:
+        return max(Decimal(0), over.left)
+    return charge.limit

@@ -1,1 +1,0 @@
-"""Generates the reference pages of the documentation: `python -m assent.reference docs/reference`."""

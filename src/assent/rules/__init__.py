@@ -1,0 +1,1 @@
+"""What may object to a call: guards, policies and flow control."""

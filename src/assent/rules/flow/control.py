@@ -1,0 +1,171 @@
+"""Flow control of one process: remembers results per conversation, and judges calls before they run."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from assent.contract.tiers import Tier
+from assent.core.call import Call, ConversationRef
+from assent.core.guard_finding import GuardFinding
+from assent.core.principal import Principal
+from assent.core.tool import Tool
+from assent.rules.flow.arguments import passed_values
+from assent.rules.flow.conversation import Conversation, Origin, new_hash
+from assent.rules.flow.judgement import Concern, judge
+from assent.rules.flow.labels import labels_of, result_labels, with_label
+
+Mode = Literal["off", "observe", "ask", "refuse"]
+By = Literal["provenance", "labels"]
+
+WINDOW = 3600.0
+"""How long a caller that names no conversation stays in the same one, counted from its last call."""
+MOST_CONVERSATIONS = 1_000
+MOST_IN_ALL = 500_000
+"""How many values all conversations remember together."""
+
+
+@dataclass(slots=True)
+class _Memory:
+    """The conversations of this process, and how many values they hold together."""
+
+    hash: Any = field(default_factory=new_hash)
+    conversations: OrderedDict[tuple[str, str, str], Conversation] = field(default_factory=OrderedDict)
+    size: int = 0
+
+
+class FlowControl:
+    """The conversations of this process. Another replica has its own: what it has seen is unknown here."""
+
+    def __init__(
+        self,
+        mode: Mode = "observe",
+        by: By = "provenance",
+        window: float = WINDOW,
+        *,
+        emits_labels: bool = False,
+        previous: FlowControl | None = None,
+    ) -> None:
+        """With `previous`, another configuration judges the same conversations."""
+        self.mode, self.by, self.window, self.emits_labels = mode, by, window, emits_labels
+        self._memory: _Memory = previous._memory if previous is not None else _Memory()
+
+    def check(self, call: Call, now: float, *, observing: bool = False) -> list[GuardFinding]:
+        """What a person should be asked about before this call runs."""
+        seen = self._conversation(call.principal, call.conversation, now)
+        concerns = self._concerns(call, seen)
+        before = len(seen)
+        seen.pass_in(call.fingerprint, passed_values(call.arguments))
+        self._memory.size += len(seen) - before
+        if concerns:
+            kinds = ", ".join(f"{one.role} from {one.source}" for one in concerns)
+            seen.note(now, "decision", call.tool.name, f"{self._verb()}: {kinds}")
+        elif not call.is_read:
+            seen.note(now, "decision", call.tool.name, "allowed")
+        return [self._finding(one, observing) for one in concerns]
+
+    def remember(self, call: Call, result: dict[str, Any], now: float) -> dict[str, Any]:
+        """Remember what came out of a result, and return the result as the caller gets it."""
+        return self.take(call.principal, call.conversation, call.tool, result, now)
+
+    def take(
+        self, principal: Principal, given: ConversationRef | None, tool: Tool, result: dict[str, Any], now: float
+    ) -> dict[str, Any]:
+        """Remember a result of a tool in the conversation of a principal."""
+        seen = self._conversation(principal, given, now)
+        labels = result_labels(tool, result)
+        before = len(seen)
+        origin = Origin(tool.name, now, not labels.sees_untrusted, labels.reads_private)
+        try:
+            seen.remember(origin, result, trusts_text=labels.trusts_text)
+        except Exception:  # What cannot be read may be anything; the call itself has run.
+            seen.forgot, seen.untrusted = True, seen.untrusted or origin
+        self._memory.size += len(seen) - before
+        self._limit()
+        return with_label(result, labels) if self.emits_labels else result
+
+    def vouch(self, call: Call, now: float) -> None:
+        """Remember that a person said yes to this call: the same values are not asked about again."""
+        seen = self._conversation(call.principal, call.conversation, now)
+        if self.mode != "ask":  # Nobody was told of the concerns.
+            return
+        for one in self._concerns(call, seen):
+            seen.vouch(call.tool.name, one.role if one.role != "action" else "other", one.value)
+
+    def conversations(self, tenant: str) -> list[Conversation]:
+        """The conversations of a tenant, the newest first."""
+        return [one for key, one in reversed(self._memory.conversations.items()) if key[0] == tenant]
+
+    def report(self, tenant: str) -> list[dict[str, Any]]:
+        """The conversations of a tenant as the console and `/api` show them."""
+        return [one.as_json() for one in self.conversations(tenant)]
+
+    def _concerns(self, call: Call, seen: Conversation) -> tuple[Concern, ...]:
+        if call.tool.contract.flow is not None and call.tool.contract.flow.exempt:
+            return ()
+        is_sink = labels_of(call.tool).public_sink
+        if self.by == "labels":
+            return _by_labels(seen, call, is_sink=is_sink)
+        if seen.is_harmless:
+            return ()
+        destroys = call.tool.contract.side_effect is Tier.DESTRUCTIVE
+        return judge(call, seen, is_sink=is_sink, destroys=destroys).concerns
+
+    def _verb(self) -> str:
+        return {"ask": "asked", "refuse": "refused"}.get(self.mode, "would ask")
+
+    def _finding(self, concern: Concern, observing: bool) -> GuardFinding:
+        action = "deny" if self.mode == "refuse" else "approve"
+        rule = f"flow.{concern.role}.{concern.source}"
+        return GuardFinding(
+            rule, action, concern.place, concern.sentence, by="user", observed=observing or self.mode == "observe"
+        )
+
+    def _conversation(self, principal: Principal, given: ConversationRef | None, now: float) -> Conversation:
+        """The conversation of a call. A name counts only for its own caller, so no other can write into it."""
+        key = (principal.tenant, principal.id, given.name if given is not None else "")
+        seen = self._memory.conversations.get(key)
+        if seen is None or (not key[2] and now - seen.used_at > self.window):
+            if seen is not None:
+                self._memory.size -= len(seen)
+            seen = self._memory.conversations[key] = Conversation(self._memory.hash, *key)
+        self._memory.conversations.move_to_end(key)
+        seen.used_at = now
+        if given is not None and given.user_text:
+            before = len(seen)
+            seen.hear(given.user_text)
+            self._memory.size += len(seen) - before
+        self._limit()
+        return seen
+
+    def _limit(self) -> None:
+        """Forget conversations until the rest fits: the oldest of the caller that holds most."""
+        while len(self._memory.conversations) > MOST_CONVERSATIONS:
+            self._forget(lambda _: 1)
+        while self._memory.size > MOST_IN_ALL and len(self._memory.conversations) > 1:
+            self._forget(len)
+
+    def _forget(self, share: Callable[[Conversation], int]) -> None:
+        """Forget the oldest conversation of the caller with the largest share, but not the one in use."""
+        *others, _ = self._memory.conversations
+        held: Counter[tuple[str, str]] = Counter()
+        for key in others:
+            held[key[:2]] += share(self._memory.conversations[key])
+        largest = max(held, key=held.__getitem__)
+        oldest = next(key for key in others if key[:2] == largest)
+        self._memory.size -= len(self._memory.conversations.pop(oldest))
+
+
+def _by_labels(seen: Conversation, call: Call, *, is_sink: bool) -> tuple[Concern, ...]:
+    """The classical rule: after private data and untrusted content, whatever can send data out is asked about."""
+    if not is_sink or seen.private is None or seen.untrusted is None:
+        return ()
+    if seen.is_vouched(call.tool.name, "other", call.fingerprint):
+        return ()
+    sentence = (
+        f"This call can send data out, after private data ({seen.private.tool}) and untrusted content "
+        f"({seen.untrusted.tool}) were read"
+    )
+    return (Concern("action", "", "untrusted", sentence, call.fingerprint),)

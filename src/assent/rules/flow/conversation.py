@@ -1,0 +1,233 @@
+"""What one conversation has seen: values of results as keyed hashes, the user's words, and people's answers.
+
+Values are kept as keyed hashes of 64 bits (SipHash). The key is random and stays in this process.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
+from typing import Any, Literal, NamedTuple
+
+import orjson
+
+from assent.rules.flow.result_values import Prose, Skipped, phrases_of, read_result
+from assent.rules.flow.user_words import UserWords
+
+MOST_REMEMBERED = 8_192
+"""How many values and phrases one conversation remembers."""
+MOST_SIGHTINGS = 4
+"""How many appearances of one value are remembered."""
+MOST_EVENTS = 200
+"""How many results and decisions the console can show per conversation."""
+
+Hash = Callable[[str], int]
+
+
+def new_hash() -> Hash:
+    """A keyed hash of texts to 64 bits.
+
+    Python hashes texts with SipHash under a random key of the process. A secret of our own stands in front, for a
+    process that is started with a fixed key.
+    """
+    secret = secrets.token_urlsafe(24)
+    return lambda text: hash(secret + text)
+
+
+def _digest(result: Mapping[str, Any]) -> int:
+    """A hash of a whole result; large numbers and lone surrogates are not JSON for everybody."""
+    try:
+        return hash(orjson.dumps(result))
+    except TypeError:
+        return hash(repr(result))
+
+
+class Origin(NamedTuple):
+    """A result that values came from."""
+
+    tool: str
+    at: float
+    trusted: bool
+    private: bool
+
+
+class Seen(NamedTuple):
+    """One appearance of a value."""
+
+    origin: Origin
+    is_field: bool
+    names: tuple[int, ...]
+    about: str
+
+
+class FlowEvent(NamedTuple):
+    """What the console shows of a conversation: a result that entered, or a decision. It contains no value."""
+
+    at: float
+    kind: Literal["result", "decision"]
+    tool: str
+    text: str
+
+
+@lru_cache(32)  # Each can have a hundred thousand names, so only the newest conversations keep them.
+def _hashed_names(user: UserWords, hashed: Hash) -> frozenset[int]:
+    return frozenset(map(hashed, user.record_names()))
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The memory of one conversation; bounded in every part."""
+
+    hash: Hash
+    tenant: str = ""
+    principal: str = ""
+    name: str = ""
+    used_at: float = 0.0
+    user: UserWords = field(default_factory=UserWords)
+    untrusted: Origin | None = None
+    """The first result with untrusted content."""
+    private: Origin | None = None
+    """The first result with private data."""
+    forgot: bool = False
+    """Whether something was too much to remember."""
+    suspicious: bool = False
+    """Whether a value or phrase of untrusted text is remembered."""
+    values: dict[int, tuple[Seen, ...]] = field(default_factory=dict)
+    disguised: dict[int, Seen] = field(default_factory=dict)
+    """Values by the form in which they are recognised in disguise."""
+    phrases: dict[int, Origin] = field(default_factory=dict)
+    results: deque[int] = field(default_factory=lambda: deque(maxlen=32))
+    """The newest results, so that the same one is read once."""
+    calls: deque[str] = field(default_factory=lambda: deque(maxlen=32))
+    """The fingerprints of the newest calls, so that the arguments of a repeated one are read once."""
+    passed: set[int] = field(default_factory=set)
+    """What calls have passed in: it proves nothing when it comes back in a result."""
+    vouched: set[int] = field(default_factory=set)
+    """What people have said yes to: tool, argument and value."""
+    events: deque[FlowEvent] = field(default_factory=lambda: deque(maxlen=MOST_EVENTS))
+
+    def __len__(self) -> int:
+        return len(self.values) + len(self.disguised) + len(self.phrases) + len(self.passed) + len(self.user.words)
+
+    def as_json(self) -> dict[str, Any]:
+        """What can be shown of it: no value and no word of the user."""
+        return {
+            "principal": self.principal,
+            "name": self.name,
+            "used_at": self.used_at,
+            "remembered": len(self),
+            "forgot": self.forgot,
+            "user_text": bool(self.user),
+            "untrusted": self.untrusted.tool if self.untrusted else None,
+            "private": self.private.tool if self.private else None,
+            "events": [event._asdict() for event in reversed(self.events)],
+        }
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether nothing that was read could make a call suspicious: it takes the user's words, untrusted text or
+        private data.
+        """
+        return not (self.user or self.suspicious or self.forgot or self.untrusted or self.private)
+
+    def pass_in(self, call: str, values: Iterable[str]) -> None:
+        """Remember the values that a call passes to its tool, so that a result cannot make them trusted.
+
+        `call` is the fingerprint of its arguments.
+        """
+        if call in self.calls:
+            return
+        self.calls.append(call)
+        self.passed.update(map(self.hash, islice(values, MOST_REMEMBERED - len(self.passed))))
+
+    def hear(self, text: str) -> None:
+        """Add words of the user."""
+        self.user = self.user.add(text)
+
+    def remember(self, origin: Origin, result: Mapping[str, Any], *, trusts_text: bool = True) -> None:
+        """Remember the values of a result.
+
+        Without `trusts_text` its running text is untrusted whatever the labels say, because instructions need words.
+        """
+        if len(self.passed) >= MOST_REMEMBERED:  # Any value of it could be one that was passed in.
+            origin = origin._replace(trusted=False)
+        text_origin = origin if trusts_text else origin._replace(trusted=False)
+        if not origin.trusted and self.untrusted is None:
+            self.untrusted = origin
+        if origin.private and self.private is None:
+            self.private = origin
+        if (digest := _digest(result)) in self.results:
+            return
+        self.results.append(digest)
+        before, trust = len(self), "trusted" if origin.trusted else "untrusted"
+        named: tuple[tuple[str, ...], tuple[int, ...]] = ((), ())
+        for found in read_result(result):
+            if len(self.values) + len(self.phrases) >= MOST_REMEMBERED:
+                self.forgot = True
+                break
+            if isinstance(found, Prose):
+                if not text_origin.trusted and found.words:
+                    self.untrusted = self.untrusted or text_origin
+                    trust = "trusted fields, untrusted text" if origin.trusted else trust
+                    self._add_phrases(found.words, text_origin)
+                continue
+            if isinstance(found, Skipped):
+                self.forgot = True
+                continue
+            key = self.hash(found.value.exact)
+            if key in self.passed and (found.is_field or text_origin.trusted):
+                continue
+            if found.names is not named[0]:
+                named = (found.names, tuple(map(self.hash, found.names)))
+            seen = Seen(origin if found.is_field else text_origin, found.is_field, named[1], found.about)
+            self.suspicious = self.suspicious or not seen.origin.trusted
+            self._add(key, seen)
+            if found.value.squeezed != found.value.exact:
+                self.disguised.setdefault(self.hash(found.value.squeezed), seen)
+        private = ", private" if origin.private else ""
+        self.note(origin.at, "result", origin.tool, f"{trust}{private}; new values and phrases: {len(self) - before}")
+
+    def _add_phrases(self, parts: list[str], origin: Origin) -> None:
+        room = MOST_REMEMBERED - len(self.phrases)
+        self.forgot = self.forgot or len(parts) > room
+        self.suspicious = True
+        for phrase in islice(phrases_of(parts), max(room, 0)):
+            self.phrases.setdefault(hash(phrase), origin)
+
+    def _add(self, key: int, seen: Seen) -> None:
+        known = self.values.get(key, ())
+        if len(known) < MOST_SIGHTINGS and seen not in known:
+            self.values[key] = (*known, seen)
+
+    def note(self, at: float, kind: Literal["result", "decision"], tool: str, text: str) -> None:
+        self.events.append(FlowEvent(at, kind, tool, text))
+
+    def sightings(self, exact: str) -> tuple[Seen, ...]:
+        """Where exactly this value appeared."""
+        return self.values.get(self.hash(exact), ())
+
+    def disguise(self, squeezed: str) -> Seen | None:
+        """Where a value with the same letters and digits appeared first."""
+        key = self.hash(squeezed)
+        same = self.values.get(key)
+        return self.disguised.get(key) if same is None else same[0]
+
+    def phrase(self, phrase: tuple[str, ...]) -> Origin | None:
+        """The untrusted result in whose running text these words appeared first."""
+        return self.phrases.get(hash(phrase))
+
+    def is_named(self, seen: Seen) -> bool:
+        """Whether the user's words name the record in which a value appeared."""
+        return bool(seen.names) and not _hashed_names(self.user, self.hash).isdisjoint(seen.names)
+
+    def vouch(self, tool: str, place: str, value: str) -> None:
+        """Remember that a person said yes to this value in this argument of this tool."""
+        if len(self.vouched) < MOST_REMEMBERED:
+            self.vouched.add(self.hash(f"{tool}\0{place}\0{value}"))
+
+    def is_vouched(self, tool: str, place: str, value: str) -> bool:
+        return bool(self.vouched) and self.hash(f"{tool}\0{place}\0{value}") in self.vouched

@@ -1,0 +1,142 @@
+"""Which arguments of a tool matter, and for what: recipients, target, url, amount, title, content.
+
+The contract says it (`flow:`). What it leaves open is inferred from the names in the tool's schema.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple, cast
+
+from assent.contract.pointers import escaped, tokens
+from assent.core.tool import Tool
+from assent.rules.flow.text import word_set
+
+Role = Literal["recipients", "target", "url", "amount", "title", "content", "other"]
+
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_RECIPIENTS = word_set(
+    "to cc bcc recipient recipients participant participants attendee attendees invitee invitees guest guests "
+    "member members user users username channel channels email emails address addresses phone mobile beneficiary "
+    "payee receiver iban destination assignee assignees collaborator collaborators reviewer reviewers audience "
+    "group groups chat room conversation team account"
+)
+_URL = word_set("url urls uri link href endpoint webhook callback host hostname domain website origin site webpage")
+_AMOUNT = word_set("amount price total sum cost value quantity budget limit fee rate salary")
+_TITLE = word_set("title subject heading headline summary topic label")
+_CONTENT = word_set(
+    "body content text message description note notes comment comments html markdown caption details reason "
+    "location prompt query q search question answer code script sql data payload value values instructions remark "
+    "memo tags"
+)
+_OTHER = word_set(
+    "date time datetime day start end until since when from timezone tz duration recurring permission permissions "
+    "format page size limit offset count n order sort dry run confirm force verbose lang language locale currency "
+    "unit units timestamp month year hour minute minutes seconds mode type kind status color priority visibility "
+    "role level"
+)
+
+_AFTER_OTHER = word_set("zone range by of after before at in per token cursor key pattern")
+
+
+class Matter(NamedTuple):
+    """One value of an argument that matters."""
+
+    role: Role
+    place: str
+    """The JSON pointer to it."""
+    name: str
+    """The name of the argument."""
+    value: Any
+
+
+def role_of(name: str) -> Role:
+    """The role of an argument by its name."""
+    parts = [part.lower() for part in _PARTS.findall(name)] or [name.lower()]
+    last, every = parts[-1], set(parts)
+    if last in ("id", "ids", "uuid", "guid") and len(parts) > 1:
+        return "recipients" if parts[-2] in ("user", "channel", "recipient", "chat", "account", "member") else "target"
+    if last in _URL:
+        return "url"
+    if last in _RECIPIENTS:
+        return "recipients"
+    if last in _AMOUNT:
+        return "amount"
+    if last in _TITLE:
+        return "title"
+    if last in _OTHER or (every & _OTHER and last in _AFTER_OTHER):
+        return "other"
+    return "content" if last in _CONTENT else "target"
+
+
+def matters(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[Matter]:
+    """Every value of a call that matters, with its role and its place."""
+    declared = _declared_roles(tool)
+    for name, value in arguments.items():
+        for leaf in _leaves(*_role_and_place(tool, name), name, value):
+            role = leaf.role if not declared else _declared_role(declared, leaf.place) or leaf.role
+            if role != "other":
+                yield leaf if role == leaf.role else leaf._replace(role=role)
+
+
+def _declared_roles(tool: Tool) -> list[tuple[tuple[str, ...], Role]]:
+    """The pointers of the contract with their roles."""
+    flow = tool.contract.flow
+    if flow is None:
+        return []
+    found: list[tuple[tuple[str, ...], Role]] | None = tool.derived.get("flow_declared")
+    if found is None:
+        given = {**flow.model_dump(exclude={"exempt", "ignored"}), "other": flow.ignored}
+        found = [(tokens(pointer), cast("Role", role)) for role, pointers in given.items() for pointer in pointers]
+        tool.derived["flow_declared"] = found
+    return found
+
+
+def _declared_role(declared: list[tuple[tuple[str, ...], Role]], place: str) -> Role | None:
+    parts = tokens(place)
+    for pattern, role in declared:
+        if len(pattern) <= len(parts) and all(one in ("*", part) for one, part in zip(pattern, parts, strict=False)):
+            return role
+    return None
+
+
+def _role_and_place(tool: Tool, name: str) -> tuple[Role, str]:
+    """The role of an argument and the pointer to it; those of the first names that callers use are kept."""
+    known: dict[str, tuple[Role, str]] = tool.derived.setdefault("flow_roles", {})
+    found = known.get(name)
+    if found is None:
+        found = _inferred_role(tool, name), f"/{escaped(name)}"
+        if len(known) < 256:
+            known[name] = found
+    return found
+
+
+def _inferred_role(tool: Tool, name: str) -> Role:
+    properties = tool.definition.get("inputSchema", {}).get("properties", {})
+    schema = properties.get(name) if isinstance(properties, Mapping) else None
+    if isinstance(schema, Mapping):
+        if schema.get("type") == "boolean" or "enum" in schema or "const" in schema:
+            return "other"
+        if schema.get("format") in ("date", "date-time", "time", "duration"):
+            return "other"
+        if schema.get("format") in ("uri", "url", "hostname"):
+            return "url"
+        if schema.get("format") == "email":
+            return "recipients"
+    return role_of(name)
+
+
+def _leaves(role: Role, place: str, name: str, value: Any) -> Iterator[Matter]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            inner = role_of(key)
+            below = f"{place}/{escaped(key)}"
+            if not key.isidentifier():  # A name that the caller chose can carry a value too.
+                yield Matter("content", below, key, key)
+            yield from _leaves(inner if inner != "target" else role, below, key, item)
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            yield from _leaves(role, f"{place}/{index}", name, item)
+    elif value is not None and not isinstance(value, bool) and value != "":
+        yield Matter(role, place, name, value)

@@ -1,0 +1,110 @@
+"""All detectors by name: personal data, payment data, secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from assent.rules.guards.detectors import checksums as check
+from assent.rules.guards.detectors import named_secrets as named
+from assent.rules.guards.detectors.detector import Detector
+
+
+def _number(kind: str, label: str, pattern: str, checked: Callable[[str], bool], digits: int) -> Detector:
+    """A number with a check digit that is not part of a longer number or word."""
+    whole = re.compile(rf"(?<![\w.-])(?:{pattern})(?![\w-])(?!\.\d)", re.IGNORECASE)
+    return Detector(kind, label, whole, checked, (), digits)
+
+
+def _text(kind: str, label: str, pattern: str, *hints: str, flags: int = 0) -> Detector:
+    """A text in a known format; one of the hints must be present."""
+    return Detector(kind, label, re.compile(pattern, flags), None, hints)
+
+
+def _token(kind: str, label: str, pattern: str, *hints: str, flags: int = 0) -> Detector:
+    """A key or token in the format of its provider."""
+    return Detector(kind, label, re.compile(pattern, flags), None, hints, is_token=True)
+
+
+def _named(kind: str, label: str, pattern: str, checked: Callable[[str], bool], *hints: str) -> Detector:
+    """A secret that is known by the name in front of it."""
+    return Detector(kind, label, re.compile(pattern, re.IGNORECASE), checked, hints)
+
+
+def _by_kind(*detectors: Detector) -> dict[str, Detector]:
+    return {one.kind: one for one in detectors}
+
+
+_LOCAL = r"[a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}"
+_PHONE = re.compile(
+    r"(?<![\w.+-])(\+[1-9](?:[ ./()\-]{0,2}[0-9]){6,14}"
+    r"|\(?[2-9][0-9]{2}\)?[ .-][2-9][0-9]{2}[ .-][0-9]{4})(?![\w-])"
+)
+_FRENCH = r"[12][ .-]?\d\d[ .-]?\d\d[ .-]?(?:\d\d|2[ab])[ .-]?\d{3}[ .-]?\d{3}[ .-]?\d\d"
+PERSONAL = _by_kind(
+    _text(
+        "email", "mail address", _LOCAL + r"@(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?![\w-])", "@", flags=re.IGNORECASE
+    ),
+    Detector("phone", "phone number", _PHONE, digits=7),
+    _number("us_ssn", "US social security number", r"\d{3}[ -]\d\d[ -]\d{4}", check.us_social_security, 9),
+    _number("uk_nhs", "UK health number", r"\d{3}[ -]\d{3}[ -]\d{4}", check.uk_health, 10),
+    _number("de_tax", "German tax number", r"\d\d ?\d{3} ?\d{3} ?\d{3}", check.german_tax, 11),
+    _number("fr_nir", "French social security number", _FRENCH, check.french_insurance, 14),
+    _number("es_dni", "Spanish identity number", r"(?:\d{8}|[xyz]\d{7})[ -]?[a-z]", check.spanish_identity, 7),
+    _number("it_cf", "Italian tax code", r"[a-z]{6}\d\d[a-z]\d\d[a-z]\d{3}[a-z]", check.italian_tax, 7),
+    _number(
+        "nl_bsn", "Dutch citizen number", r"\d{4}[ .]\d\d[ .]\d{3}|\d{3}[ .]\d{3}[ .]\d{3}", check.dutch_citizen, 9
+    ),
+    _number("pl_pesel", "Polish citizen number", r"\d{11}", check.polish_citizen, 11),
+    _number("se_pin", "Swedish personal number", r"(?:19|20)?\d{6}[-+]\d{4}", check.swedish_person, 10),
+    _number("br_cpf", "Brazilian tax number", r"\d{3}\.\d{3}\.\d{3}-\d\d|\d{11}", check.brazilian_tax, 11),
+    _number("in_aadhaar", "Indian identity number", r"[2-9]\d{3}[ -]?\d{4}[ -]?\d{4}", check.indian_identity, 12),
+    _number("cn_id", "Chinese identity number", r"[1-9]\d{16}[\dx]", check.chinese_identity, 17),
+)
+_ACCOUNT = re.compile(r"(?<![\w-])[a-z]{2}\d\d(?:[ -]?[a-z0-9]){11,30}(?![\w-])", re.IGNORECASE)
+PAYMENT = _by_kind(
+    _number("card", "payment card", r"[2-6](?:[ .\-]?\d){12,18}", check.card, 13),
+    Detector("iban", "bank account", _ACCOUNT, check.iban, (), 4),
+)
+
+_K = r"[A-Za-z0-9_\-]"
+_A = r"[A-Za-z0-9]"
+_PEM = (
+    r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----(?:(?!-----END)[\s\S]){0,20000}"
+    r"(?:-----END[A-Z0-9 ]{0,40}-----)?"
+)
+SECRETS = _by_kind(
+    _text("private_key", "private key", _PEM, "private key"),
+    _token("aws_key", "AWS key", r"(?<![A-Z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])", "ia", "acca"),
+    _token("github_token", "GitHub token", rf"(?<!\w)gh[pousr]_{_A}{{36,255}}(?!\w)", "gh"),
+    _token("github_pat", "GitHub token", r"(?<!\w)github_pat_[A-Za-z0-9_]{60,255}(?!\w)", "github_pat_"),
+    _token("gitlab_token", "GitLab token", rf"(?<!\w)gl(?:pat|dt|ptt|rt|cbt|ft|soat)-{_K}{{20,60}}(?!\w)", "gl"),
+    _token("slack_token", "Slack token", rf"(?<!\w)(?:xox[abeoprs]|xapp-\d)-{_K}{{10,250}}", "xox", "xapp-"),
+    _token("slack_webhook", "Slack webhook", r"https://hooks\.slack\.com/\w{4,12}/[\w/-]{20,200}", "hooks.slack.com"),
+    _token("google_key", "Google API key", rf"(?<!\w)AIza{_K}{{35}}(?![\w-])", "aiza"),
+    _token(
+        "google_oauth",
+        "Google OAuth token",
+        rf"(?<!\w)(?:ya29\.[\w\-.]{{20,500}}|GOCSPX-{_K}{{28}})",
+        "ya29.",
+        "gocspx-",
+    ),
+    _token("stripe_key", "Stripe key", rf"(?<!\w)(?:sk|rk)_(?:live|test)_{_A}{{16,250}}(?!\w)", "sk_", "rk_"),
+    _token("webhook_secret", "webhook secret", r"(?<!\w)whsec_[A-Za-z0-9+/=]{24,100}", "whsec_"),
+    _token("openai_key", "OpenAI key", rf"(?<!\w)sk-(?!ant-){_K}{{20,250}}(?![\w-])", "sk-"),
+    _token("anthropic_key", "Anthropic key", rf"(?<!\w)sk-ant-{_K}{{20,250}}(?![\w-])", "sk-ant-"),
+    _token("npm_token", "npm token", rf"(?<!\w)npm_{_A}{{36}}(?!\w)", "npm_"),
+    _token("pypi_token", "PyPI token", rf"(?<!\w)pypi-{_K}{{50,300}}", "pypi-"),
+    _token("sendgrid_key", "SendGrid key", rf"(?<!\w)SG\.{_K}{{22}}\.{_K}{{43}}(?![\w-])", "sg."),
+    _token("twilio_key", "Twilio key", r"(?<!\w)(?:SK|AC)[0-9a-f]{32}(?!\w)", "sk", "ac"),
+    _token("hugging_face_token", "Hugging Face token", rf"(?<!\w)hf_{_A}{{30,60}}(?!\w)", "hf_"),
+    _token("digitalocean_token", "DigitalOcean token", r"(?<!\w)do[opr]_v1_[0-9a-f]{64}(?!\w)", "_v1_"),
+    _token("azure_key", "Azure storage key", r"AccountKey=([A-Za-z0-9+/]{86}==)", "accountkey="),
+    _token("jwt", "signed token", rf"(?<![\w-])eyJ{_K}{{8,2000}}\.eyJ{_K}{{8,8000}}\.{_K}{{16,2000}}(?![\w-])", "eyj"),
+    _token("bearer_token", "bearer token", r"\bbearer\s{1,4}([\w\-.=+/~]{16,4000})", "bearer", flags=re.IGNORECASE),
+    _text("url_password", "password in a link", r"\b[a-zA-Z][\w+.-]{1,20}://[^\s:/@]{1,100}:([^\s:/@]{3,200})@", "://"),
+    _named("basic_auth", "name and password", named.BASIC, named.is_basic, "basic"),
+    _named("command_password", "password in a command", named.COMMAND, named.is_command_password, "-u ", "--user"),
+    _named("password", "password", named.PASSWORD, named.is_password, "pass", "pwd", "identified"),
+    _named("named_key", "named key", named.NAMED_KEY, named.is_named_key, "secret", "token", "key", "credential"),
+)

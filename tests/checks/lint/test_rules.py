@@ -1,0 +1,45 @@
+"""Every rule's own examples, and what a rule must say of itself."""
+
+from __future__ import annotations
+
+from pkgutil import iter_modules
+
+import pytest
+
+from assent.checks.lint import all_rules, lint
+from assent.checks.lint import rules as home
+from assent.checks.lint.rule import SEVERITIES, Rule
+from support.lint_examples import target_of
+
+RULES = list(all_rules().values())
+FLAGGED = [pytest.param(rule, example, id=f"{rule.name}-{n}") for rule in RULES for n, example in enumerate(rule.flags)]
+PASSED = [pytest.param(rule, example, id=f"{rule.name}-{n}") for rule in RULES for n, example in enumerate(rule.passes)]
+
+
+def found_in(rule: Rule, example: object) -> list[str]:
+    target = target_of(example, rule.profiles[0] if rule.profiles else "spec")  # type: ignore[arg-type]
+    return [finding.message for finding in lint(target, only=[rule.name]).findings]
+
+
+@pytest.mark.parametrize(("rule", "example"), FLAGGED)
+def test_a_rule_finds_what_its_examples_do_wrong(rule: Rule, example: object) -> None:
+    assert found_in(rule, example)
+
+
+@pytest.mark.parametrize(("rule", "example"), PASSED)
+def test_a_rule_leaves_alone_what_its_examples_do_right(rule: Rule, example: object) -> None:
+    assert found_in(rule, example) == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_says_what_it_is_about(rule: Rule) -> None:
+    assert rule.flags and rule.passes
+    assert rule.severity in SEVERITIES
+    assert (rule.each is None) != (rule.whole is None)
+    for sentence in (rule.summary, rule.why, rule.fix):
+        assert sentence[0].isupper() or not sentence[0].isalpha()
+        assert sentence.endswith("."), sentence
+
+
+def test_every_file_has_the_name_of_its_rule() -> None:
+    assert {module.name.replace("_", "-") for module in iter_modules(home.__path__)} == set(all_rules())

@@ -1,0 +1,103 @@
+"""The rule tables: the language of conditions, the order of rules, and the reasons."""
+
+import re
+
+import pytest
+
+from assent.contract.infer.features.tool import ToolFeatures, gather
+from assent.contract.infer.rules.condition import any_of, mentions, name_ends, no, starts, when
+from assent.contract.infer.rules.execution import EXECUTION
+from assent.contract.infer.rules.losses import LOSSES, OVERWRITES
+from assent.contract.infer.rules.reads import ALL_TOOLS, CORRECTIONS
+from assent.contract.infer.rules.reads_by_class import BY_CLASS
+from assent.contract.infer.rules.risk import RISKS, SHARES, SPENDS
+from assent.contract.infer.rules.table import Table, given, rule, table, unless
+
+TABLES = [LOSSES, EXECUTION, OVERWRITES, ALL_TOOLS, *BY_CLASS.values(), SHARES, SPENDS, CORRECTIONS]
+
+
+def features(name: str, description: str = "", *parameters: str) -> ToolFeatures:
+    properties: dict[str, object] = {key: {} for key in parameters}
+    return gather({"name": name, "description": description, "inputSchema": {"properties": properties}})
+
+
+BOAT = features("delete_old_boats", "Deletes boats. This cannot be undone.", "boat_id", "save_copy")
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        (when(verb="delete remove"), True),
+        (when(verb="@certain_losses"), True),
+        (when(verb="remove"), False),
+        (when(no_verb="remove", words="old"), True),
+        (when(all_words="old boats"), True),
+        (when(all_words="old ships"), False),
+        (when(about="boats"), True),
+        (when(no_around="boats"), False),
+        (when(params="*_id"), True),
+        (when(params="save*"), True),
+        (when(no_params="*_id save*"), False),
+        (when(says="cannot_be_undone"), True),
+        (when(no_says="cannot_be_undone"), False),
+        (when(verb="delete", params="name"), False),
+        (any_of(when(verb="get"), when(verb="delete")), True),
+        (no(when(verb="delete")), False),
+        (when(starts("deletes boats")), True),
+        (when(mentions("undone")), True),
+        (when(mentions("undone", within=10)), False),
+        (when(name_ends("old boats")), True),
+    ],
+)
+def test_a_condition_holds_for_the_features_that_it_names(condition: object, holds: bool) -> None:
+    assert callable(condition)
+    assert bool(condition(BOAT)) is holds
+
+
+@pytest.mark.parametrize("mistake", [{"verbs": "delete"}, {"verb": "@unknown_group"}, {"says": "unknown"}])
+def test_a_misspelt_feature_word_group_or_statement_is_an_error(mistake: dict[str, str]) -> None:
+    with pytest.raises((ValueError, KeyError)):
+        when(**mistake)
+
+
+def test_the_first_rule_that_applies_gives_the_reason() -> None:
+    rules = table(
+        rule("another verb", when(verb="get")),
+        rule("the name says '{verb}'", when(verb="delete"), when(verb="remove")),
+        rule("never reached", when(kind="destroy")),
+    )
+    assert rules.reason(BOAT) == "the name says 'delete'"
+    assert rules.reason(features("fetch_boat")) is None
+
+
+def test_a_text_that_a_test_returns_completes_the_reason() -> None:
+    assert table(rule("it has {found}", lambda tool: min(tool.params))).reason(BOAT) == "it has boat_id"
+
+
+def test_a_group_can_have_a_condition_and_an_exception() -> None:
+    losing = rule("loses", when(kind="destroy"))
+    assert table(given(when(words="old"), losing)).reason(BOAT) == "loses"
+    assert table(given(when(words="new"), losing)).reason(BOAT) is None
+    assert table(unless(when(words="old"), losing)).reason(BOAT) is None
+    assert table(unless(when(words="new"), losing)).reason(BOAT) == "loses"
+
+
+def test_a_table_gives_the_same_answer_for_a_verb_that_it_has_seen() -> None:
+    rules = table(rule("old", when(verb="delete", words="old")), rule("any", when(verb="delete")))
+    answers = [
+        rules.reason(features(name)) for name in ("delete_old_boat", "delete_boat", "get_boat", "delete_old_boat")
+    ]
+    assert answers == ["old", "any", None, "old"]
+
+
+def test_every_rule_has_a_reason_in_plain_words() -> None:
+    reasons = [one.reason for rules in TABLES for one in rules]
+    reasons += [one.reason for _, one in RISKS if one.reason]
+    for reason in reasons:
+        assert re.fullmatch(r"[a-z'`{][^.;]{8,120}", reason), reason
+        assert reason.isascii(), reason
+
+
+def test_every_table_about_reading_ends_with_a_rule_for_all_other_tools() -> None:
+    for rules in BY_CLASS.values():
+        assert Table([rules[-1]]).judge(BOAT) is not None

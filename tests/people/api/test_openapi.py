@@ -1,0 +1,45 @@
+"""The document says what the API does, in a form that others can read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from assent.people.api.table import ROUTES
+from support.gateway_api import DOCUMENT, scene
+
+
+async def test_the_document_is_there_for_everybody(tmp_path: Path) -> None:
+    async with scene(tmp_path) as there:
+        said = await there.get("/api/openapi.json", None)
+        assert (said.status, said.json) == (200, DOCUMENT)
+
+
+def test_every_reference_leads_somewhere_and_every_schema_is_one() -> None:
+    for reference in re.findall(r"'\$ref': '#/([^']+)'", str(DOCUMENT)):
+        found: Any = DOCUMENT
+        for part in reference.split("/"):
+            found = found[part]
+    for path in DOCUMENT["paths"].values():
+        for operation in path.values():
+            for response in operation["responses"].values():
+                for media in response["content"].values():
+                    jsonschema.Draft202012Validator.check_schema(media["schema"])
+    for schema in DOCUMENT["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_every_operation_has_a_name_of_its_own_and_declares_its_path() -> None:
+    names = [route.name for route in ROUTES]
+    assert len(set(names)) == len(names)
+    for path, operations in DOCUMENT["paths"].items():
+        for operation in operations.values():
+            inside = {one["name"] for one in operation["parameters"] if one["in"] == "path"}
+            assert inside == set(re.findall(r"\{(\w+)\}", path))
+
+
+def test_only_posts_take_a_body_and_every_post_does() -> None:
+    assert all((route.body is not None) == (route.method == "POST") for route in ROUTES)
