@@ -278,6 +278,8 @@ def test_a_socket_others_can_reach_needs_callers_to_be_known(host: str, tmp_path
     check_bind(parse_settings(configuration(tmp_path, {}, auth=keyed)), host)
     check_bind(parse_settings(configuration(tmp_path, {}, auth={})), host, lambda: True)
     check_bind(parse_settings(configuration(tmp_path, {})), "127.0.0.1")
+    offered = {"anonymous": {"kind": "agent", "tools": ["list_orders"]}}
+    check_bind(parse_settings(configuration(tmp_path, {}, auth=offered)), host)
 
 
 async def test_two_upstreams_with_one_name_for_two_tools_are_kept_apart_by_their_prefix(tmp_path: Path) -> None:

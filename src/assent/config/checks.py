@@ -42,16 +42,17 @@ def check_bind(settings: Settings, host: str, has_keys: Callable[[], bool] = lam
     """
     if host == "localhost" or is_loopback(host):
         return
-    if settings.auth.anonymous is not None:
+    anonymous = settings.auth.anonymous
+    if anonymous is not None and not anonymous.tools:
         raise SettingsError(
             Fault(
                 f"anonymous callers are not allowed on {host}",
-                "Remove auth.anonymous, or bind to 127.0.0.1",
+                "Remove auth.anonymous, bind to 127.0.0.1, or name the tools they are offered in auth.anonymous.tools",
                 "auth.anonymous",
             )
         )
     auth = settings.auth
-    if not (auth.api_keys or auth.jwt or auth.embedded) and not has_keys():
+    if not (auth.api_keys or auth.jwt or auth.embedded or anonymous) and not has_keys():
         raise SettingsError(
             Fault(
                 f"other machines can reach {host}, and no authentication is configured",

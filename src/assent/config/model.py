@@ -14,6 +14,7 @@ from assent.contract.durations import Duration
 from assent.contract.parts import StepUp, Words
 from assent.contract.profiles import Completeness, HistoricNames, profile_names
 from assent.core.default_step_up import DefaultStepUp
+from assent.core.match import Match
 from assent.core.principal import Mode, Role
 from assent.core.quotas import RateLimit, SpendBudget
 from assent.rules.guards import build_guard
@@ -208,6 +209,30 @@ class ConfiguredCaller(Section):
     """The id of the caller in records."""
 
 
+class AnonymousCaller(ConfiguredCaller):
+    """Callers without credentials."""
+
+    tools: tuple[str, ...] = ()
+    """The only tools that they are offered, by the names on our wire. They are then served on every address; without
+    it, on a loopback address only."""
+    calls_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] = 60
+    """How many calls all callers without credentials may make together in a minute, where `tools` is set."""
+
+    @model_validator(mode="after")
+    def _strangers_decide_nothing(self) -> AnonymousCaller:
+        if self.tools and (self.roles or self.kind == "human"):
+            raise ValueError("with `tools`, these callers come from anywhere: remove `roles`, and `kind: human`")
+        return self
+
+    @property
+    def limits(self) -> tuple[RateLimit, ...]:
+        """The limit on calls of strangers: each call is written to the log."""
+        if not self.tools:
+            return ()
+        match = Match(principal=self.name or "anonymous", tenant=self.tenant)
+        return (RateLimit(match=match, calls=self.calls_per_minute, per=60),)
+
+
 class ApiKey(ConfiguredCaller):
     """A caller with an API key."""
 
@@ -294,8 +319,8 @@ class AuthSettings(Section):
     """Callers with a token of this issuer."""
     embedded: EmbeddedServer | None = None
     """The gateway as its own authorization server, instead of `jwt`."""
-    anonymous: ConfiguredCaller | None = None
-    """Callers without credentials; accepted on a loopback address only."""
+    anonymous: AnonymousCaller | None = None
+    """Callers without credentials; accepted on a loopback address only, unless `tools` names what they are offered."""
     stdio: ConfiguredCaller | None = None
     """The caller of `assent wrap`: the process that started it."""
 

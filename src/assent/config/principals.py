@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assent.config.model import ConfiguredCaller
+from assent.config.model import AnonymousCaller, ConfiguredCaller
 from assent.core.principal import Principal
 
 
@@ -18,4 +18,5 @@ def principal_of(caller: ConfiguredCaller, name: str | None = None, method: str 
         groups=frozenset(caller.groups),
         method=method,
         asks=caller.asks,
+        only=frozenset(caller.tools) if isinstance(caller, AnonymousCaller) and caller.tools else None,
     )

@@ -109,7 +109,9 @@ def is_public(tool: Tool) -> bool:
 
 
 def absent_for(tool: Tool, principal: Principal) -> str | None:
-    """Why a tool does not exist for a principal, or None: hidden for all, or forbidden for agents."""
+    """Why a tool does not exist for a principal, or None: hidden, not offered to it, or forbidden for agents."""
+    if principal.only is not None and tool.contract.name not in principal.only:
+        return "callers without credentials are offered only the tools in auth.anonymous.tools"
     if tool.visibility == "hidden":
         return "its contract hides it from all callers"
     if tool.contract.risk == "forbidden" and principal.has_agent:

@@ -58,6 +58,8 @@ class Principal:
     """The id of the person who made its key in the console or through the API."""
     asks: Asks | None = field(default=None, compare=False)
     """The operator's word on whether this caller's client shows questions to a person; None if they say nothing."""
+    only: frozenset[str] | None = None
+    """The names of the only tools that exist for it, and nothing beside tools; None for all that its scopes allow."""
 
     @property
     def identity(self) -> tuple[object, ...]:

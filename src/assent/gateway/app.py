@@ -155,7 +155,7 @@ class GatewayApp:
         await (self._api or self._pages)(scope, receive, send)
 
     async def _reauthenticate(self, headers: Headers, scope: Scope) -> Principal:
-        return await self.current.rulebook.authenticator.authenticate(headers, scope)
+        return await self.current.rulebook.authenticator.authenticate_at_mcp(headers, scope)
 
     # Start and stop
 

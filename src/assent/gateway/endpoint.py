@@ -61,6 +61,8 @@ MOST_STREAMS_OF_ONE = 256
 _SERVED = frozenset({"tools/call", "tools/list"})
 _NEVER_STOPPED = _SERVED | {"initialize", "ping", "server/discover", "subscriptions/listen", "logging/setLevel"}
 """Calls meet the stop switches in the pipeline; the rest of these reads and changes nothing."""
+_OFFERED = _SERVED | {"initialize", "ping", "server/discover", "notifications/initialized", "notifications/cancelled"}
+_ONLY_TOOLS = "Callers without credentials are offered only the tools that are listed. Send a key or a token."
 
 
 @dataclass(slots=True)
@@ -93,6 +95,11 @@ class NonToolHandler(Protocol):
 
 Authenticate = Callable[[Headers, Scope], Awaitable[Principal]]
 Serve = Callable[[McpRequest], Awaitable[bytes]]
+
+
+def _is_offered(message: Any) -> bool:
+    """Whether a message of a caller without credentials is about the tools that it is offered."""
+    return isinstance(message, dict) and message.get("method") in _OFFERED
 
 
 async def _nothing_stopped(_caller: Principal) -> str | None:
@@ -160,7 +167,7 @@ class McpEndpoint:
         method = exchange.scope["method"]
         if exchange.head.era is Era.MODERN:
             await respond_error(exchange.send, 405, "Method Not Allowed", [(b"allow", b"POST")])
-        elif method in ("GET", "DELETE"):
+        elif method == "DELETE" or (method == "GET" and exchange.caller.only is None):
             await self._stream_or_end(exchange)
         else:
             allow = [(b"allow", b"GET, POST, DELETE")]
@@ -171,6 +178,8 @@ class McpEndpoint:
         raw = await read_body(exchange.scope["headers"], exchange.receive, self.bounds.size)
         message = rebuild(strict_json.parse(raw, self.bounds))
         strip_request(message)
+        if exchange.caller.only is not None and not _is_offered(message):
+            return await _refuse(exchange.send, 401, INVALID_REQUEST, _ONLY_TOOLS)
         if is_request(message) and message["method"] not in _NEVER_STOPPED:
             why = await self.stopped(exchange.caller)
             if why is not None:

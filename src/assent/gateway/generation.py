@@ -135,7 +135,7 @@ def assemble(runtime: Runtime, rulebook: Rulebook, served: ServedTools, catalogu
         on_step_up=StepUpNote(runtime.store).write if authenticator.embedded is not None else None,
     )
     endpoint = McpEndpoint(
-        authenticate=authenticator.authenticate,
+        authenticate=authenticator.authenticate_at_mcp,
         listing=tools.listing,
         call=tools.call,
         non_tool_handler=passthrough.non_tool_handler(),

@@ -123,7 +123,7 @@ class ToolService:
             await mcp_request.reply.open()
         modern = mcp_request.parsed_request.era is Era.MODERN
         policies = self._ports.rules.policies
-        rights = (principal.has_agent, principal.mode, principal.scopes)
+        rights = (principal.has_agent, principal.mode, principal.scopes, principal.only)
         hidden = await self._hidden_from(mcp_request)
         cache_key = (modern, hidden, *(rights if policies is None else (principal, principal.method)))
         prepared = self._lists.get(cache_key)

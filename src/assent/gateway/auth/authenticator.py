@@ -65,7 +65,9 @@ class Authenticator:
         self.configured_keys = ConfiguredApiKeys(
             record_key(key.key, principal_of(key, method="api_key")) for key in auth.api_keys
         )
-        self._anonymous = None if auth.anonymous is None else principal_of(auth.anonymous, "anonymous", "anonymous")
+        anonymous = None if auth.anonymous is None else principal_of(auth.anonymous, "anonymous", "anonymous")
+        self._anonymous = anonymous if anonymous is not None and anonymous.only is None else None
+        self._stranger = anonymous if anonymous is not None and anonymous.only is not None else None
         self._introspection = self._make_introspection(previous)
         self.tokens = self._make_tokens(previous)
         self._find_opaque: FindKey | None = (
@@ -75,6 +77,14 @@ class Authenticator:
     def successor(self, settings: Settings) -> Authenticator:
         """The authenticator of new settings."""
         return Authenticator(settings, self._parts, self)
+
+    async def authenticate_at_mcp(self, headers: Headers, scope: Scope) -> Principal:
+        """As `authenticate`, for the MCP endpoint: the one place where strangers are offered the named tools."""
+        if self._stranger is not None and credential_of(headers) is None:
+            current_caller.set(self._stranger)
+            current_subject.set(None)
+            return self._stranger
+        return await self.authenticate(headers, scope)
 
     async def authenticate(self, headers: Headers, scope: Scope) -> Principal:
         """The principal of a request; a Challenge says why there is none."""
