@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assent.cli.shared.ports import deciding_ports
+from assent.cli.shared.store_access import deciding_ports
 from assent.config.load import parse_settings
 from assent.gateway.app import open_gateway
 from support.gateways import configuration

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from assent.checks.lint.markdown_table import drift, placed, table
 from assent.checks.lint.target import LintedTool
-from assent.cli.contract_docs import docs
+from assent.cli.contract import docs
 from assent.errors import SettingsError
 
 PING = {"name": "ping", "description": "Health probe. No | pipes.", "annotations": {"readOnlyHint": True}}

@@ -5,7 +5,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from assent.cli.shared.output import print_table
+from assent.cli.shared.options import print_table
 
 
 @pytest.mark.parametrize("width", [30, 60, 80])

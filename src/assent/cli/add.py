@@ -10,9 +10,8 @@ from typing import Any
 
 import click
 
-from assent.cli.shared.options import config_option
+from assent.cli.shared.options import TargetCommand, config_option
 from assent.cli.shared.servers import list_tools, read_description
-from assent.cli.shared.target_options import TargetCommand
 from assent.contract.tiers import Tier
 from assent.core.question import counted
 from assent.errors import Fault, SettingsError
@@ -84,7 +83,7 @@ def _entry(
 
 def _document(source: str, base_url: str | None, place: Path) -> str:
     """An OpenAPI document as the configuration names it: an address, or a path from its folder."""
-    from assent.cli.shared.openapi import api_of
+    from assent.cli.shared.servers import api_of
 
     path = Path(source)
     if "://" in source and base_url is not None:

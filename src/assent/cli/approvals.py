@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assent.cli.shared.options import config_option, operator, to_be_asked
-from assent.cli.shared.output import print_table
+from assent.cli.shared.options import config_option, operator, print_table, to_be_asked
 from assent.core.approval import IN_BAND
 from assent.core.question import visible
 
@@ -44,8 +43,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
     Example: assent approvals list --all --format json
     """
-    from assent.cli.shared.ports import looking_ports
-    from assent.cli.shared.store_access import with_ports
+    from assent.cli.shared.store_access import looking_ports, with_ports
 
     now = time.time()
 
@@ -69,8 +67,7 @@ def show(approval_id: str, config: Path | None) -> None:
 
     Example: assent approvals show 01J9
     """
-    from assent.cli.shared.ports import looking_ports
-    from assent.cli.shared.store_access import with_ports
+    from assent.cli.shared.store_access import looking_ports, with_ports
     from assent.pipeline.approve import find
 
     async def found(ports: Ports) -> Approval:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assent.cli.shared.options import config_option, operator, to_be_asked
-from assent.cli.shared.output import print_table
+from assent.cli.shared.options import config_option, operator, print_table, to_be_asked
 from assent.core.question import visible
 
 if TYPE_CHECKING:
@@ -41,8 +40,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
     Example: assent claims list --all
     """
-    from assent.cli.shared.ports import looking_ports
-    from assent.cli.shared.store_access import with_ports
+    from assent.cli.shared.store_access import looking_ports, with_ports
     from assent.core.claims import State
 
     now = time.time()
@@ -83,8 +81,7 @@ def settle_(
 
     Example: assent claims settle 3fa1 --as done --result result.json
     """
-    from assent.cli.shared.ports import deciding_ports, operator_ports
-    from assent.cli.shared.store_access import with_ports
+    from assent.cli.shared.store_access import deciding_ports, operator_ports, with_ports
     from assent.pipeline.settle import settle
 
     given = _read_result(result, finding) if result else None

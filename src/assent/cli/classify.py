@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 
 import click
 
-from assent.cli.shared.target_options import TargetCommand
+from assent.cli.shared.options import TargetCommand
 from assent.core.question import visible
 from assent.errors import Fault, FaultsError, SettingsError
 

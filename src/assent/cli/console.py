@@ -23,8 +23,7 @@ def console(account: str | None, config: Path | None) -> None:
 
     Example: assent console -c assent.yaml
     """
-    from assent.cli.shared.running_gateways import running_gateways
-    from assent.cli.shared.store_access import with_ports
+    from assent.cli.shared.store_access import running_gateways, with_ports
     from assent.config.load import OUTSIDE, find_settings
     from assent.people.console.start import sign_in_url
 

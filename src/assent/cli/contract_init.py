@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assent.cli.shared.options import config_option
+from assent.cli.shared.options import TargetCommand, config_option, target_options
 from assent.cli.shared.servers import list_tools, read_description, settings_naming
-from assent.cli.shared.target_options import TargetCommand, target_options
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.core.question import counted, visible
 from assent.errors import Fault, SettingsError
@@ -82,7 +81,7 @@ def init(
 
 def _drafts(what: Chosen) -> list[Draft]:
     """The drafts of a target, from the server or the OpenAPI document."""
-    from assent.cli.shared.openapi import api_of
+    from assent.cli.shared.servers import api_of
 
     api = api_of(Path(what.target)) if what.target is not None else None
     if api is not None:

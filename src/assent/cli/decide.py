@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -17,7 +18,6 @@ from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
-    from assent.cli.earlier_results import EarlierResult
     from assent.config.model import Settings
     from assent.core.call import Request
     from assent.core.catalogue import Catalogue
@@ -77,8 +77,7 @@ def decide(
 
 
 async def _explain(request: Request, earlier: Sequence[EarlierResult], settings: Settings) -> Explanation:
-    from assent.cli.earlier_results import flow_with
-    from assent.cli.shared.ports import deciding_ports
+    from assent.cli.shared.store_access import deciding_ports
     from assent.pipeline.explain import explain
 
     ports = await deciding_ports(settings)
@@ -130,7 +129,6 @@ def _run_cases(cases: Path) -> int:
 
 def read_request(file: IO[str], settings: Settings, caller: str | None) -> tuple[Request, list[EarlierResult]]:
     """The request in a file, with its caller and what was read before."""
-    from assent.cli.earlier_results import read_earlier
     from assent.core.call import ConversationRef, Request
 
     if file is sys.stdin and sys.stdin.isatty():
@@ -233,3 +231,42 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "asks": (lambda value: value in (None, "person", "nobody"), "person or nobody"),
     "actors": (lambda value: isinstance(value, list | tuple), "a list of principals"),
 }
+
+
+_RESULT_KEYS = {"tool", "result"}
+
+
+class EarlierResult(NamedTuple):
+    """A result that was read before the call."""
+
+    tool: str
+    result: dict[str, Any]
+
+
+def read_earlier(given: Any) -> list[EarlierResult]:
+    """The results in a request; a text stands for a result with that text."""
+    if not isinstance(given, list) or not all(isinstance(one, dict) and set(one) == _RESULT_KEYS for one in given):
+        remedy = 'Write [{"tool": "...", "result": "..."}]'
+        raise SettingsError(Fault("the results are not a list of tool and result", remedy, "results"))
+    return [EarlierResult(str(one["tool"]), _as_result(one["result"])) for one in given]
+
+
+def _as_result(given: Any) -> dict[str, Any]:
+    if isinstance(given, dict) and given.keys() & {"content", "structuredContent"}:
+        return given
+    if isinstance(given, str):
+        return {"content": [{"type": "text", "text": given}]}
+    return {"structuredContent": given}
+
+
+def flow_with(earlier: Sequence[EarlierResult], request: Request, catalogue: Catalogue, settings: Settings) -> Any:
+    """Flow control with the results that the request says were read before."""
+    from assent.config.flow import flow_control
+
+    flow = flow_control(settings)
+    for one in earlier if flow is not None else ():
+        tool = catalogue.tools.get(one.tool)
+        if tool is None:
+            raise SettingsError(Fault(f"no tool has the name {visible(one.tool)}", "Correct the name", "results"))
+        flow.take(request.principal, request.conversation, tool, one.result, time.time())
+    return flow

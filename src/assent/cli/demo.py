@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from assent.cli.shared.platform import require_posix
+from assent.cli.shared.options import require_posix
 
 
 @click.command()

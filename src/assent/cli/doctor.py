@@ -284,7 +284,7 @@ def _texts(tool: str, definition: dict[str, Any]) -> Iterator[Check]:
 def _gateway(settings: Settings, running: Sequence[str]) -> Check:
     if running:
         return Check("ok", f"a gateway on this store answers at {', '.join(running)}")
-    from assent.cli.shared.running_gateways import answers
+    from assent.cli.shared.store_access import answers
 
     if answers(settings.public_url):
         fix = "stop it, or run `assent serve --port` with another port"
@@ -293,7 +293,7 @@ def _gateway(settings: Settings, running: Sequence[str]) -> Check:
 
 
 def _running(settings: Settings) -> list[str]:
-    from assent.cli.shared.running_gateways import gateways_of
+    from assent.cli.shared.store_access import gateways_of
 
     try:
         return asyncio.run(gateways_of(settings))
@@ -322,7 +322,7 @@ def _client(name: str, title: str, path: Path, running: Sequence[str]) -> Check:
         return Check("fail", f"{title}: {lost[0].words[0]} in {path} does not exist", fix)
     if bare:
         return Check("warn", f"{title}: not governed: {', '.join(bare)}", f"`assent init --client {name} --write`")
-    from assent.cli.shared.running_gateways import answers
+    from assent.cli.shared.store_access import answers
 
     for url in (str(entry.fields[entry.url_key]) for entry in entries if entry.url_key):
         if not answers(url.removesuffix("/").removesuffix("/mcp")):

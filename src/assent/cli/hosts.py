@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.core import ParameterSource
 
-from assent.cli.shared.target_options import TargetCommand, target_options
+from assent.cli.shared.options import TargetCommand, target_options
 from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 

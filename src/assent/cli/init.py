@@ -24,7 +24,7 @@ from assent.cli.client_files.servers import (
     unwrap_servers,
     wrap_servers,
 )
-from assent.cli.shared.platform import require_posix
+from assent.cli.shared.options import require_posix
 from assent.errors import Fault, SettingsError
 
 

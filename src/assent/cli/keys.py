@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assent.cli.shared.options import config_option, operator
-from assent.cli.shared.output import print_table
+from assent.cli.shared.options import config_option, operator, print_table
 from assent.core.principal import KINDS, ROLES, Kind, Mode, Principal, Role
 from assent.core.question import visible
 from assent.errors import Fault, SettingsError
@@ -112,8 +111,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
     Example: assent keys list --all
     """
-    from assent.cli.shared.ports import looking_ports
-    from assent.cli.shared.store_access import with_ports
+    from assent.cli.shared.store_access import looking_ports, with_ports
     from assent.pipeline.api_keys import key_json
 
     async def found(ports: Ports) -> list[KeyRecord]:

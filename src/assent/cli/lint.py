@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from assent.checks.lint.rule import SEVERITIES, Severity
-from assent.cli.shared.target_options import TargetCommand, reading_options
+from assent.cli.shared.options import TargetCommand, reading_options
+from assent.contract.profiles import Profile
+from assent.contract.profiles import profile as named_profile
 from assent.core.question import counted, visible
+from assent.errors import Fault, SettingsError
 from assent.files import write_whole
 
 if TYPE_CHECKING:
+    from assent.checks.lint import Finding, Target
+    from assent.checks.lint.fix import FixedFile
     from assent.checks.lint.sources import LintInput
-    from assent.checks.lint.suppressions import Baseline
-
+    from assent.checks.lint.suppressions import Baseline, Suppression
+    from assent.cli.shared.targets import Chosen
 
 _File = click.Path(path_type=Path, dir_okay=False)
 
@@ -69,7 +75,6 @@ def lint(
     from assent.checks.lint.report import FORMATS
     from assent.checks.lint.run import together
     from assent.checks.lint.suppressions import baseline_text, less, read_suppressions
-    from assent.cli.lint_fix import fix_files
     from assent.cli.shared.targets import chosen
 
     if write_baseline and baseline is None:
@@ -124,3 +129,54 @@ def _known(baseline: Path | None, to_write: bool) -> Baseline | None:
     if baseline is None or (to_write and not (baseline.is_file() and baseline.stat().st_size)):
         return None
     return read_baseline(baseline)
+
+
+def fix_files(named: Sequence[Chosen], allowed: Sequence[Suppression], known: Baseline | None, *, write: bool) -> None:
+    """Shows the changes to the files of the targets and, with `write`, makes them."""
+    from assent.checks.lint.fix import write_all
+    from assent.checks.lint.sources import fixable_files
+
+    files = {file.resolve(): (file, one) for one in named for file in fixable_files(_file_of(one))}
+    fixed_files = [_fix_one(file, named_profile(one.profile), allowed, known) for file, one in files.values()]
+    if write:
+        write_all(fixed_files)
+    for one in fixed_files:
+        for line in one.diff:
+            click.echo(visible(line), err=True)
+    fixed = sum(len(one.fixed) for one in fixed_files)
+    changed = sum(one.after != one.before for one in fixed_files)
+    verb = "fixed" if write else "can be fixed"
+    click.echo(f"{counted(fixed, 'finding')} {verb} in {counted(changed, 'file')}", err=True)
+
+
+def _file_of(named: Chosen) -> Path:
+    """The file of a target; raises for a target that is not a file or whose definitions are derived."""
+    target = named.target or " ".join(named.command)
+    path = Path(named.target or "")
+    if named.command or not path.is_file():
+        remedy = "Correct the server, or save its tools/list result to a file and fix that"
+        raise SettingsError(Fault(f"{target} is not a file: --fix changes files only", remedy, "--fix"))
+    if named.contracts:
+        remedy = "Lint the contract files themselves with --fix"
+        raise SettingsError(Fault("definitions under --contracts are derived and cannot be fixed", remedy, "--fix"))
+    return path
+
+
+def _fix_one(file: Path, said_by: Profile, allowed: Sequence[Suppression], known: Baseline | None) -> FixedFile:
+    from assent.checks.lint import all_rules, lint
+    from assent.checks.lint.fix import fix_file
+    from assent.checks.lint.sources import read_text
+    from assent.checks.lint.suppressions import less
+
+    rules = all_rules()
+
+    def look(text: str) -> tuple[Target, Sequence[Finding]]:
+        read = read_text(text, file, said_by=said_by, known=tuple(rules))
+        report = lint(read.target, suppressions=[*read.suppressions, *allowed])
+        return read.target, (report if known is None else less(report, known)).findings
+
+    try:
+        before = file.read_bytes()
+    except OSError as error:
+        raise SettingsError(Fault(f"cannot be read: {error.strerror}", "Correct the path", file=str(file))) from None
+    return fix_file(file, before, look, rules)

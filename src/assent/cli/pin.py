@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from assent.cli.shared.options import config_option, to_be_asked
+from assent.cli.shared.options import TargetCommand, config_option, to_be_asked
 from assent.cli.shared.servers import list_tools, settings_naming, settings_to_ask
-from assent.cli.shared.target_options import TargetCommand
 from assent.core.question import counted, visible
 from assent.errors import Fault, SettingsError
 

@@ -13,8 +13,7 @@ import click
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from assent.cli.decide import principal_of
-from assent.cli.policy_explain import call_of, judge
-from assent.cli.shared.policies import LoadedPolicies, load_policies_of
+from assent.cli.shared.policies import LoadedPolicies, call_of, judge, load_policies_of
 from assent.contract.yaml_document import YamlDocument
 from assent.core.call import Request
 from assent.core.policy_verdict import PolicyVerdict

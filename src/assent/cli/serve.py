@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from assent.cli.shared.options import config_option
-from assent.cli.shared.platform import require_posix
+from assent.cli.shared.options import config_option, require_posix
 
 
 def refuse_workers(context: click.Context, _: click.Parameter, value: str | None) -> None:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assent.cli.shared.options import config_option, operator, to_be_asked
-from assent.cli.shared.output import print_table
+from assent.cli.shared.options import config_option, operator, print_table, to_be_asked
 from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 

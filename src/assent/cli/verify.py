@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assent.cli.shared.target_options import TargetCommand, target_options
+from assent.cli.shared.options import TargetCommand, target_options
 
 if TYPE_CHECKING:
     from assent.checks.verify.run import Calls

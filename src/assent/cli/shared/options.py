@@ -1,18 +1,23 @@
-"""Options and helpers shared by several commands."""
+"""Options, prompts and tables that several commands share."""
 
 from __future__ import annotations
 
 import getpass
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from assent.contract.profiles import profile_names
 from assent.core.principal import AT_THE_COMMAND_LINE, Principal
+from assent.errors import Fault, SettingsError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -57,3 +62,62 @@ def _user() -> str:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return str(os.getuid())
+
+
+def print_table(names: Sequence[str], rows: Sequence[Sequence[str]], console: Console | None = None) -> None:
+    """Prints a table. The first column is never wrapped, because the next command needs it; others may wrap."""
+    from rich.console import Console
+    from rich.table import Column, Table
+
+    whole = max([len(names[0]), *(len(row[0]) for row in rows)])
+    first = Column(names[0], no_wrap=True, min_width=whole)
+    table = Table(first, *(Column(name, overflow="fold") for name in names[1:]), box=None)
+    for row in rows:
+        table.add_row(*row)
+    (console or Console()).print(table)
+
+
+def require_posix(command: str) -> None:
+    """Stop at once on Windows: processes are ended by group, signals and file locks are those of POSIX."""
+    if sys.platform == "win32":
+        message = f"{command} does not run on Windows: it needs the process groups, signals and file locks of POSIX"
+        raise SettingsError(Fault(message, "Run Assent in WSL, Linux or macOS. Nothing was changed"))
+
+
+COMMAND = "assent.command"
+"""The key of the command after `--` in the context of a click command."""
+
+
+class TargetCommand(click.Command):
+    """A command whose TARGET may also be `-- COMMAND [ARG...]`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[COMMAND] = tuple(args[at + 1 :])
+            if not ctx.meta[COMMAND]:
+                raise click.UsageError("There is no command after `--`.", ctx)
+            args = args[:at]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND [ARG...]]"]
+
+
+def target_options(command: Command) -> Command:
+    """Adds TARGET and the options for reading it."""
+    return click.argument("target", required=False)(reading_options(command))
+
+
+def reading_options(command: Command) -> Command:
+    """Adds the options for reading a target."""
+    for decorate in reversed(
+        (
+            click.option("--profile", type=click.Choice(profile_names()), default="spec", show_default=True,
+                         help="The profile for contracts and rules; a configuration may set its own."),
+            click.option("--contracts", multiple=True, metavar="PATTERN", help="Contract files for the definitions."),
+            click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header for a URL."),
+        )
+    ):  # fmt: skip
+        command = decorate(command)
+    return command

@@ -9,14 +9,19 @@ from typing import NamedTuple
 
 import click
 
-from assent.cli.shared.ports import contract_catalogue
+from assent.cli.shared.store_access import contract_catalogue
 from assent.config.load import UNASKED, find_settings, load_settings
 from assent.config.model import Settings
 from assent.config.policies import load_engine, policy_faults
+from assent.core.call import Call, Request
 from assent.core.catalogue import Catalogue
+from assent.core.outcome import Refusal
+from assent.core.policy_verdict import PolicyVerdict
 from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 from assent.gateway.catalogue_preview import preview_catalogue
+from assent.pipeline.trace import CallTrace
+from assent.pipeline.validate import validate
 from assent.rules.policy.engine import PolicyEngine
 
 
@@ -67,3 +72,21 @@ def tools_of(settings: Settings) -> tuple[Catalogue, Mapping[str, str]]:
     written = contract_catalogue(settings)
     tools = {**written.tools, **loader.catalogue.tools}
     return Catalogue(tools, loader.catalogue.withheld), dict(loader.troubles)
+
+
+def call_of(request: Request, loaded: LoadedPolicies) -> Call:
+    """The call that a request makes; raises SettingsError if the tool or the arguments do not exist."""
+    tool = loaded.catalogue.find(request.tool)
+    if tool is None:
+        raise SettingsError(
+            Fault(f"there is no tool {visible(request.tool)}", "`assent policy check` lists them", "tool")
+        )
+    try:
+        return validate(request, request.principal, tool, CallTrace())
+    except Refusal as refusal:
+        raise SettingsError(Fault(refusal.problem()["detail"], "Correct the arguments", "arguments")) from None
+
+
+def judge(call: Call, loaded: LoadedPolicies, now: float) -> PolicyVerdict:
+    """What all policies decide about a call."""
+    return loaded.engine.judge_tool(call.principal, call.tool).joined(loaded.engine.judge_call(call, now))

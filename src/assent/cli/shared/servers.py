@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
-    from assent.config.model import Settings, UpstreamSettings
-
-if TYPE_CHECKING:  # Importing the SDK takes half a second, and files do not need it.
     from assent.checks.probe.list_tools import ToolListing
+    from assent.config.model import Settings, UpstreamSettings
+    from assent.contract.model import Contract
     from assent.upstreams.openapi.api import ApiDescription
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
@@ -107,10 +106,37 @@ def read_description(source: str) -> ApiDescription:
     """The API that a document describes, from a file or a URL."""
     import asyncio
 
-    from assent.contract.infer import classify
     from assent.upstreams.http.fetch import fetch_text
-    from assent.upstreams.openapi.api import read_api
-    from assent.upstreams.openapi.references import library_of, read_file
+    from assent.upstreams.openapi.references import read_file
 
-    text = asyncio.run(fetch_text(source)) if "://" in source else read_file(Path(source))
+    return _read_api(asyncio.run(fetch_text(source)) if "://" in source else read_file(Path(source)), source)
+
+
+def _read_api(text: str, source: str) -> ApiDescription:
+    from assent.contract.infer import classify
+    from assent.upstreams.openapi.api import read_api
+    from assent.upstreams.openapi.references import library_of
+
     return read_api(library_of(text, source), infer=classify)
+
+
+_VERSION = re.compile(r"""^\s*["']?(openapi|swagger)["']?\s*:|"(openapi|swagger)"\s*:\s*"[0-9]""", re.MULTILINE)
+
+
+def api_of(path: Path) -> ApiDescription | None:
+    """The API that a file describes, or None if it is not an OpenAPI document. Raises DocumentError for a bad one."""
+    from assent.upstreams.openapi.references import read_file
+
+    if not path.is_file():
+        return None
+    text = read_file(path)
+    if not _VERSION.search(text):
+        return None
+    return _read_api(text, str(path))
+
+
+def api_contracts(api: ApiDescription) -> dict[str, Contract]:
+    """The contracts of an API's operations, by tool name."""
+    from assent.contract.reader import read_contract
+
+    return {name: read_contract(name, tool.fields) for name, tool in api.tools.items()}

@@ -1,21 +1,81 @@
-"""Runs the work of a command on the configured store."""
+"""Opens the configured store for commands: its ports, and the gateways that run on it."""
 
 from __future__ import annotations
 
 import asyncio
+import urllib.error
+import urllib.request
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from assent.cli.shared.ports import operator_ports
+from assent.config.keyring import Keyring
 from assent.config.load import OUTSIDE, find_settings
+from assent.config.policies import policies_of, rules_of
+from assent.contract.files import contract_paths, is_pattern, load_written
+from assent.contract.profiles import profile as named_profile
+from assent.contract.reader import read_contract
+from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.outcome import Refusal
-from assent.ports import Ports
+from assent.core.tool import compile_tool
+from assent.pipeline.ports_factory import make_ports
+from assent.ports import Ports, Store
+from assent.stores.inspect import schema_of
+from assent.stores.open import open_store
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
+    from assent.ports import Store
+
+
+async def operator_ports(settings: Settings) -> Ports:
+    """Ports with the store and an empty catalogue."""
+    return _ports(settings, await open_store(settings.store), Catalogue())
+
+
+async def looking_ports(settings: Settings) -> Ports:
+    """The same for a command that only looks: a store that does not exist yet is not made, and that is said."""
+    if not settings.store.startswith("memory:") and not await _exists(settings):
+        click.echo(f"There is no store at {settings.store.rpartition('@')[2]} yet.", err=True)
+    return _ports(settings, await _open_if_there(settings), Catalogue())
+
+
+async def deciding_ports(settings: Settings) -> Ports:
+    """Ports with the store, which is not made, and the catalogue of all contracts, for explaining a call."""
+    return _ports(settings, await _open_if_there(settings), contract_catalogue(settings))
+
+
+async def _exists(settings: Settings) -> bool:
+    return (await schema_of(settings.store))[0] > 0
+
+
+async def _open_if_there(settings: Settings) -> Store:
+    return await open_store(settings.store if await _exists(settings) else "memory://")
+
+
+def contract_catalogue(settings: Settings) -> Catalogue:
+    """The tools of all contracts, as far as the contracts describe them."""
+    written = load_written(contract_paths(settings.contracts))
+    found = {settings.wire_name(one.upstream, one.name): one for one in written if not is_pattern(one.name)}
+    profile = named_profile(settings.profile)
+    return catalogue_of(
+        compile_tool(read_contract(name, one.fields), profile=profile, upstream=one.upstream, wire_name=one.name)
+        for name, one in found.items()
+    )
+
+
+def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
+    keyring, policies = Keyring(Path(settings.secrets.directory)), policies_of(settings)
+    return make_ports(
+        store,
+        lambda: catalogue,
+        derive_key=keyring.derive,
+        keyed_hash=keyring.keyed_hash,
+        attach=0.0,
+        rules=rules_of(settings, policies),
+    )
 
 
 def with_ports(
@@ -39,3 +99,34 @@ def with_ports(
         problem = refusal.problem()
         click.echo(f"{problem['detail']} {problem['remedy']}", err=True)
         raise click.exceptions.Exit(1) from None
+
+
+async def gateways_of(settings: Settings) -> list[str]:
+    """The addresses of the gateways on the configured store, which is not created if it does not exist."""
+    if (await schema_of(settings.store))[0] == 0:
+        return []
+    store = await open_store(settings.store)
+    try:
+        return await running_gateways(store, settings.public_url)
+    finally:
+        await store.close()
+
+
+async def running_gateways(store: Store, *more: str) -> list[str]:
+    """The addresses at which a gateway on this store answers, the newest first; `more` are tried too."""
+    from assent.people.console.start import kept_addresses, kept_mark
+
+    if not (mark := await kept_mark(store)):
+        return []
+    addresses = list(dict.fromkeys([*await kept_addresses(store), *(one.rstrip("/") for one in more)]))
+    found = await asyncio.gather(*(asyncio.to_thread(answers, address, mark) for address in addresses))
+    return [address for address, answered in zip(addresses, found, strict=True) if answered]
+
+
+def answers(address: str, mark: str | None = None) -> bool:
+    """Whether something answers like a gateway at an address; with a mark, only one on the store of that mark."""
+    try:
+        with urllib.request.urlopen(f"{address.rstrip('/')}/healthz", timeout=3) as response:
+            return response.status == 200 and mark in (None, response.headers.get("assent-store"))
+    except (urllib.error.URLError, OSError, ValueError):
+        return False

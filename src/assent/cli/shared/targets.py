@@ -24,8 +24,8 @@ from click.core import ParameterSource
 from assent.checks.lint import Target, all_rules
 from assent.checks.lint.sources import LintInput, read_file, read_text, suppressions_beside, under_contract
 from assent.checks.lint.target import LintedTool, subject_of
+from assent.cli.shared.options import COMMAND
 from assent.cli.shared.servers import list_tools, read_description, settings_naming
-from assent.cli.shared.target_options import COMMAND
 from assent.config.load import parse_settings
 from assent.contract.author_hints import dropped_hints
 from assent.contract.binding import ContractLookup, Offered, bind, fits

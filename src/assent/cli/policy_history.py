@@ -1,4 +1,4 @@
-"""`assent policy replay`: what changed settings would have decided about recorded calls."""
+"""`assent policy replay` and `assent policy suggest`: recorded calls under changed settings, and rules they kept to."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ import click
 
 from assent.audit.leaf import BadEntry
 from assent.audit.signer import AuditLogError
+from assent.checks.history.recorded_call import recorded_calls
 from assent.checks.history.replay import ChangedDecision, Replay, as_json
 from assent.checks.history.replay import replay as replay_log
+from assent.checks.history.suggest import suggest_guards, suggest_scopes, suggestions_text
 from assent.checks.history.tool_contracts import RecordedTools
+from assent.checks.history.usage import Usage
 from assent.cli.shared.log_access import moment, progress_bar
 from assent.cli.shared.policies import tools_of
-from assent.cli.shared.ports import deciding_ports
+from assent.cli.shared.store_access import deciding_ports
 from assent.config.anchors import log_signer_of
 from assent.config.load import UNASKED, find_settings
 from assent.config.model import Settings
@@ -55,7 +58,7 @@ def replay(ctx: click.Context, since: str | None, history: Path | None, as_docum
     source = find_settings(history, unused=UNASKED) if history is not None else settings
     known = tools_of(settings)[0] if settings.policies else None  # Only upstreams know the types of arguments.
     try:
-        found, state = asyncio.run(_run(settings, source, moment(since) if since else 0, known))
+        found, state = asyncio.run(_replay(settings, source, moment(since) if since else 0, known))
     except BadEntry as error:
         click.echo(f"error: an entry of the log cannot be read: {error}. Run `assent audit verify`", err=True)
         ctx.exit(1)
@@ -82,7 +85,7 @@ def _misfits(ports: Ports) -> Callable[[Tool], bool]:
     return lambda tool: policies is not None and bool(policies.faults_of([tool]))
 
 
-async def _run(settings: Settings, source: Settings, since: int, known: Catalogue | None) -> tuple[Replay, LogState]:
+async def _replay(settings: Settings, source: Settings, since: int, known: Catalogue | None) -> tuple[Replay, LogState]:
     await require_history(source)
     log = await open_store(source.store)
     try:
@@ -229,3 +232,33 @@ def _called(one: ChangedDecision) -> str:
 
 def _time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+def suggest(since: str | None, min_calls: int, config: Path | None) -> None:
+    settings = find_settings(config, unused=UNASKED)
+    try:
+        click.echo(asyncio.run(_suggest(settings, moment(since) if since else 0, min_calls)))
+    except BadEntry as error:
+        click.echo(f"error: an entry of the log cannot be read: {error}. Run `assent audit verify`", err=True)
+        raise click.exceptions.Exit(1) from None
+
+
+async def _suggest(settings: Settings, since: int, least_calls: int) -> str:
+    await require_history(settings)
+    ports = await deciding_ports(settings)
+    log = ports.store
+    try:
+        state = await log_state(settings, log)
+        contracts = {name: tool.contract for name, tool in ports.catalogue().tools.items()}
+        usage = Usage()
+        with progress_bar(await log.length(), "Reading") as progress:
+            async for recorded in recorded_calls(log, since):
+                if isinstance(recorded, int):
+                    progress(recorded + 1)
+                else:
+                    usage.add(recorded)
+        callers = (await known_callers(settings, log)).known.values()
+        scopes = suggest_scopes(usage, callers, contracts)
+        return suggestions_text(usage, suggest_guards(usage, contracts, least_calls), scopes, state.detail)
+    finally:
+        await log.close()
