@@ -22,7 +22,7 @@ from typing import Any
 
 import yaml
 
-from bench.gateway import LIST
+from bench.calls import LIST
 from bench.load import Caller, cpu_seconds
 from bench.processes import ASSENT, KEY, process, server
 
@@ -43,7 +43,7 @@ async def time_list(port: int, expected: bytes, times: int = 20) -> tuple[float,
     for _ in range(times):
         done: asyncio.Future[None] = loop.create_future()
         started = time.perf_counter()
-        await loop.create_connection(lambda done=done: Counted(LIST, expected, 1, done), "127.0.0.1", port)
+        await loop.create_connection(lambda done=done: Counted([(LIST, expected)], done), "127.0.0.1", port)
         await done
         took.append(time.perf_counter() - started)
     return statistics.median(took), sum(sizes) // times

@@ -16,11 +16,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPResponse
+from itertools import count
 from typing import Any
 
 import orjson
 
-from bench.gateway import ARGUMENTS
+from bench.calls import Exchange, write_arguments
 from bench.neighbours import NotRunning, environment, free_port, version_of, wait_for
 from bench.processes import process
 
@@ -42,7 +43,7 @@ class ContextForge:
     _origin: str = field(default="", init=False)
     _token: str = field(default="", init=False)
     _path: str = field(default="", init=False)
-    _call: bytes = field(default=b"", init=False)
+    _tool: str = field(default="", init=False)
     _sessions: list[str] = field(default_factory=list, init=False)
 
     @contextmanager
@@ -60,15 +61,19 @@ class ContextForge:
                 self._register()
                 yield running.pid, port
 
-    def requests(self) -> list[bytes]:
-        """What each connection sends: the same call, in a session of its own where there are sessions."""
+    def calls(self, connection: int) -> Iterator[Exchange]:
+        """What a connection sends, in a session of its own where there are sessions."""
         head = (
             f"POST {self._path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
             f"Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: {_VERSION}\r\n"
-            f"Authorization: Bearer {self._token}\r\nContent-Length: {len(self._call)}\r\n"
+            f"Authorization: Bearer {self._token}\r\n"
         )
-        sessions = [f"Mcp-Session-Id: {session}\r\n" for session in self._sessions] or [""]
-        return [f"{head}{session}\r\n".encode() + self._call for session in sessions]
+        if self._sessions:
+            head += f"Mcp-Session-Id: {self._sessions[connection % len(self._sessions)]}\r\n"
+        for number in count(1):
+            arguments = write_arguments(number)
+            body = _message(number, "tools/call", {"name": self._tool, "arguments": arguments})
+            yield f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body, orjson.dumps(arguments)
 
     def version(self) -> str:
         return version_of(PACKAGE)
@@ -90,7 +95,7 @@ class ContextForge:
         bundle = {"name": "bench", "associated_tools": [tool["id"]]}
         # Its answers name /v1/servers/… as the successor of this path, and there is nothing.
         self._path = f"/servers/{self._send('/v1/servers', {'server': bundle})[1]['id']}/mcp"
-        self._call = _message(1, "tools/call", {"name": tool["name"], "arguments": ARGUMENTS})
+        self._tool = tool["name"]
         self._sessions = [self._open_session() for _ in range(SESSIONS)] if self.stateful else []
 
     def _open_session(self) -> str:

@@ -1,8 +1,8 @@
 """The cost of a call through `assent serve`, beside a raw ASGI echo and FastMCP's proxy, in one run.
 
 `python -m bench.gateway [--calls N] [--rounds N]`. The gateway is the real command with a configuration file. Each
-server has one core to itself; the load and the upstream share the other. Read the ratios, not the rates, and nothing
-into differences below one half.
+server has one core to itself; the load and the upstream share the other. Values, callers and tools differ from call to
+call. Read the ratios, not the rates, and nothing into differences below one half.
 """
 
 import argparse
@@ -13,69 +13,44 @@ import statistics
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import orjson
-
+from bench.calls import Source, echoes, keyed_writes, lists, reads, writes
 from bench.load import Measured, measure
-from bench.processes import KEY, serve, server
-
-VERSION = "2026-07-28"
-META = {
-    "io.modelcontextprotocol/protocolVersion": VERSION,
-    "io.modelcontextprotocol/clientCapabilities": {},
-    "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
-}
-ARGUMENTS = {"a": 1, "b": "two", "c": 3.5, "d": [1, 2, 3], "e": {"f": True}}
-
-
-def post(method: str, params: dict[str, object], *headers: str) -> bytes:
-    message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": META}}
-    body = orjson.dumps(message)
-    lines = [
-        "POST /mcp HTTP/1.1",
-        "Host: 127.0.0.1",
-        "Content-Type: application/json",
-        "Accept: application/json, text/event-stream",
-        f"MCP-Protocol-Version: {VERSION}",
-        f"Mcp-Method: {method}",
-        f"Authorization: Bearer {KEY}",
-        *headers,
-        f"Content-Length: {len(body)}",
-        "",
-        "",
-    ]
-    return "\r\n".join(lines).encode() + body
-
-
-CALL = post("tools/call", {"name": "echo", "arguments": ARGUMENTS}, "Mcp-Name: echo")
-LIST = post("tools/list", {})
-ECHOED = orjson.dumps(ARGUMENTS)
+from bench.processes import GUARDS, serve, server
 
 
 @contextmanager
-def gateway(url: str, *, core: int) -> Iterator[tuple[int, int]]:
-    """`assent serve` with three guards on SQLite; gives its process id and port."""
-    with serve(url, core=core) as served:
+def gateway(url: str, *, core: int, guarded: bool = False) -> Iterator[tuple[int, int]]:
+    """`assent serve` with its defaults on SQLite, and with three guards; gives its process id and port."""
+    with serve(url, core=core, guards=GUARDS if guarded else ()) as served:
         yield served.pid, served.port
 
 
-Row = tuple[str, list[str], bytes, bytes, int]
+Row = tuple[str, list[str], Source, int]
 
 
 async def run(calls: int, rounds: int) -> None:
     with server("echo", core=1) as (_, upstream_port), server("mcp", core=1) as (_, mcp_port):
         url, mcp = f"http://127.0.0.1:{upstream_port}/mcp", f"http://127.0.0.1:{mcp_port}/mcp"
         rows: list[Row] = [
-            ("raw ASGI echo (ref)", ["echo"], CALL, ECHOED, calls),
-            ("assent serve, tools/call, two durable writes", [], CALL, ECHOED, calls),
-            ("assent serve, tools/list of 100", [], LIST, b'"tool_98"', calls),
+            ("raw ASGI echo (ref)", ["echo"], writes, calls),
+            ("assent serve, write, two durable records", [], writes, calls),
+            ("assent serve, write with a key", [], keyed_writes, calls),
+            ("assent serve, write, three guards", [], writes, calls),
+            ("assent serve, read", [], reads, calls),
+            ("assent serve, tools/list of 100", [], lists, calls),
         ]
         if importlib.util.find_spec("fastmcp") is not None:
-            rows.append(("FastMCP proxy, tools/call", ["fastmcp", mcp], CALL, ECHOED, max(64, calls // 50)))
+            rows.append(("FastMCP proxy, tools/call", ["fastmcp", mcp], echoes, max(64, calls // 50)))
         results: dict[str, list[Measured]] = {row[0]: [] for row in rows}
         for _ in range(rounds):
-            for title, arguments, request, expected, count in rows:
-                with server(*arguments, core=0) if arguments else gateway(url, core=0) as (pid, port):
-                    results[title].append(await measure(pid, port, request, expected, calls=count))
+            for title, arguments, source, count in rows:
+                with (
+                    server(*arguments, core=0) if arguments else gateway(url, core=0, guarded="guards" in title) as (
+                        pid,
+                        port,
+                    )
+                ):
+                    results[title].append(await measure(pid, port, source, calls=count))
     report(results)
 
 

@@ -1,11 +1,15 @@
 """Processor time of a server for each request, with 32 connections that never rest."""
 
 import asyncio
-import itertools
 import os
 import time
+from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+
+from bench.calls import Exchange, Source
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -28,17 +32,15 @@ class Measured:
 class Caller(asyncio.Protocol):
     """One connection: the next request goes out when the answer to the last one is whole and right."""
 
-    def __init__(self, request: bytes, expected: bytes, calls: int, done: asyncio.Future[None]) -> None:
-        self._request = request
-        self._expected = expected
-        self._left = calls
+    def __init__(self, exchanges: Iterable[Exchange], done: asyncio.Future[None]) -> None:
+        self._left = deque(exchanges)
         self._done = done
         self._buffer = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        transport.write(self._request)
+        transport.write(self._left[0][0])
 
     def data_received(self, data: bytes) -> None:
         self._buffer += data
@@ -50,12 +52,12 @@ class Caller(asyncio.Protocol):
             return self._fail(f"no content-length: {head!r}")
         if len(body) < int(head[at + 16 :].split(b"\r\n", 1)[0]):
             return
-        if not head.startswith(b"HTTP/1.1 200") or self._expected not in body:
+        if not head.startswith(b"HTTP/1.1 200") or self._left[0][1] not in body:
             return self._fail(f"wrong answer: {self._buffer[:500]!r}")
         self._buffer = b""
-        self._left -= 1
+        self._left.popleft()
         if self._left:
-            self._transport.write(self._request)
+            self._transport.write(self._left[0][0])
         else:
             self._transport.close()
             self._done.set_result(None)
@@ -70,19 +72,16 @@ class Caller(asyncio.Protocol):
         self._transport.abort()
 
 
-async def drive(port: int, request: bytes | list[bytes], expected: bytes, *, calls: int, connections: int) -> float:
-    """Send `calls` requests over `connections`, which share one request or take turns in a list; gives the seconds."""
+async def drive(port: int, source: Source, *, calls: int, connections: int) -> float:
+    """Send `calls` requests over `connections`; gives the seconds."""
     loop = asyncio.get_running_loop()
+    shares = [list(islice(source(number), calls // connections)) for number in range(connections)]
     started = loop.time()
     dones = []
-    requests = itertools.cycle([request] if isinstance(request, bytes) else request)
-    for _, own in zip(range(connections), requests, strict=False):
+    for share in shares:
         done = loop.create_future()
         dones.append(done)
-        share = calls // connections
-        await loop.create_connection(
-            lambda own=own, done=done, share=share: Caller(own, expected, share, done), "127.0.0.1", port
-        )
+        await loop.create_connection(lambda done=done, share=share: Caller(share, done), "127.0.0.1", port)
     await asyncio.gather(*dones)
     return loop.time() - started
 
@@ -100,10 +99,8 @@ def running_seconds(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | 2)  # What clock_getcpuclockid(3) gives on Linux.
 
 
-async def measure(
-    pid: int, port: int, request: bytes | list[bytes], expected: bytes, *, calls: int, connections: int = 32
-) -> Measured:
-    await drive(port, request, expected, calls=max(connections, calls // 10), connections=connections)
+async def measure(pid: int, port: int, source: Source, *, calls: int, connections: int = 32) -> Measured:
+    await drive(port, source, calls=max(connections, calls // 10), connections=connections)
     before = running_seconds(pid)
-    seconds = await drive(port, request, expected, calls=calls, connections=connections)
+    seconds = await drive(port, source, calls=calls, connections=connections)
     return Measured(calls // connections * connections, seconds, running_seconds(pid) - before)

@@ -16,11 +16,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import orjson
 
-from bench.gateway import ARGUMENTS, post
+from bench.calls import Exchange, call, write_arguments
 from bench.processes import process
 
 ENVIRONMENTS = Path(__file__).parents[1] / ".cache" / "bench"
@@ -34,17 +35,50 @@ http {{ access_log off; client_body_temp_path {folder}; proxy_temp_path {folder}
   server {{ listen 127.0.0.1:{port}; keepalive_requests 1000000; location /health {{ return 204; }}
     location / {{ proxy_pass http://echo; proxy_http_version 1.1; proxy_set_header Connection ""; }} }} }}
 """
+HAPROXY = """
+global
+  nbthread 1
+  maxconn 512
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 60s
+  timeout server 60s
+frontend front
+  bind 127.0.0.1:{port}
+  http-request return status 204 if {{ path /health }}
+  default_backend echo
+backend echo
+  http-reuse always
+  server echo 127.0.0.1:{upstream}
+"""
+CADDY = """
+{{
+  admin off
+  auto_https off
+}}
+http://127.0.0.1:{port} {{
+  bind 127.0.0.1
+  respond /health 204
+  reverse_proxy 127.0.0.1:{upstream}
+}}
+"""
 
 
 class NotRunning(Exception):
     """This neighbour cannot be measured here, and why."""
 
 
-def find_nginx() -> str:
-    found = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+def find(program: str, package: str) -> str:
+    """The path of a program of the distribution."""
+    found = shutil.which(program) or shutil.which(program, path="/usr/sbin")
     if found is None:
-        raise NotRunning("not installed (Debian: nginx-light)")
+        raise NotRunning(f"not installed (Debian: {package})")
     return found
+
+
+def find_nginx() -> str:
+    return find("nginx", "nginx-light")
 
 
 def environment(package: str) -> Path:
@@ -63,6 +97,18 @@ def environment(package: str) -> Path:
 
 def nginx_version() -> str:
     return subprocess.run([find_nginx(), "-v"], capture_output=True, text=True, check=False).stderr.rpartition("/")[2]
+
+
+def haproxy_version() -> str:
+    return _first_line(find("haproxy", "haproxy"), "-v").removeprefix("HAProxy version ").partition(" ")[0]
+
+
+def caddy_version() -> str:
+    return _first_line(find("caddy", "caddy"), "version").partition(" ")[0]
+
+
+def _first_line(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.partition("\n")[0]
 
 
 def version_of(package: str) -> str:
@@ -88,6 +134,35 @@ def nginx(upstream: int, *, core: int | None = None) -> Iterator[tuple[int, int]
 
 
 @contextmanager
+def haproxy(upstream: int, *, core: int | None = None) -> Iterator[tuple[int, int]]:
+    """HAProxy with one thread, connections that are used again and no log."""
+    with _plain_proxy("haproxy", HAPROXY, ["-db", "-q", "-f"], upstream, core) as place:
+        yield place
+
+
+@contextmanager
+def caddy(upstream: int, *, core: int | None = None) -> Iterator[tuple[int, int]]:
+    """Caddy as a reverse proxy without TLS and without a log."""
+    options = ["run", "--adapter", "caddyfile", "--config"]
+    with _plain_proxy("caddy", CADDY, options, upstream, core) as place:
+        yield place
+
+
+@contextmanager
+def _plain_proxy(
+    name: str, configuration: str, options: list[str], upstream: int, core: int | None
+) -> Iterator[tuple[int, int]]:
+    program, port = find(name, name), free_port()
+    with tempfile.TemporaryDirectory(prefix="assent-bench-") as folder:
+        file = Path(folder, "configuration")
+        file.write_text(configuration.format(upstream=upstream, port=port))
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with process(program, *options, str(file), core=core, cwd=folder, **quiet) as running:
+            wait_for(f"http://127.0.0.1:{port}/health", running)
+            yield running.pid, port
+
+
+@contextmanager
 def hangar(upstream: int, *, core: int | None = None) -> Iterator[tuple[int, int]]:
     """MCP Hangar in its default mode, where a meta tool calls the tools of the servers behind it."""
     program, port = environment("mcp-hangar") / "mcp-hangar", free_port()
@@ -102,9 +177,11 @@ def hangar(upstream: int, *, core: int | None = None) -> Iterator[tuple[int, int
             yield running.pid, port
 
 
-def hangar_call() -> bytes:
-    calls = [{"mcp_server": "echo", "tool": "echo", "arguments": ARGUMENTS}]
-    return post("tools/call", {"name": "hangar_call", "arguments": {"calls": calls}}, "Mcp-Name: hangar_call")
+def hangar_calls(_: int) -> Iterator[Exchange]:
+    for number in count(1):
+        arguments = write_arguments(number)
+        calls = [{"mcp_server": "echo", "tool": "echo", "arguments": arguments}]
+        yield call("hangar_call", {"calls": calls}, number)[0], orjson.dumps(arguments)
 
 
 def wait_for(url: str, running: subprocess.Popen[str]) -> None:

@@ -18,9 +18,10 @@ from typing import IO, Any
 
 import yaml
 
-from bench.servers import TOOLS
+from bench.calls import KEYS
+from bench.servers import SAVES, TOOLS
 
-KEY = "assent_bench0000_a-key-of-the-bench-that-opens-nothing-else"
+KEY = KEYS[0]
 GUARDS: list[dict[str, Any]] = [
     {"rule": "allow_domains", "domains": ["example.com"]},
     {"rule": "bounds", "fields": ["a"], "most": 50},
@@ -66,7 +67,7 @@ def serve(
     *,
     core: int | None = None,
     store: str = "sqlite:///assent.db",
-    echo: str = "compute",
+    echo: str = "write",
     guards: Sequence[Mapping[str, Any]] = GUARDS,
     tools: Sequence[Mapping[str, Any]] = TOOLS,
     options: Sequence[str] = (),
@@ -76,7 +77,8 @@ def serve(
     """`assent serve` in front of the echo: a key, scopes, schemas, guards, intent and outcome durable in the store."""
     with tempfile.TemporaryDirectory(prefix="assent-bench-") as name:
         folder = Path(name)
-        contracts = {"echo": {"side_effect": echo, "permissions": ["orders:write"]}}
+        saves = SAVES if tools else ()
+        contracts = {name: {"side_effect": echo, "permissions": ["orders:write"]} for name in ("echo", *saves)}
         contracts |= {str(tool["name"]): {"side_effect": "read"} for tool in tools}
         (folder / "contracts.yaml").write_text(yaml.safe_dump({"upstream": "echo", "tools": contracts}))
         if policy:
@@ -87,7 +89,7 @@ def serve(
             "upstreams": {"echo": {"url": url}},
             "contracts": ["contracts.yaml"],
             "guards": list(guards),
-            "auth": {"api_keys": [{"key": KEY, "name": "bench", "kind": "agent", "scopes": ["orders:*"]}]},
+            "auth": {"api_keys": [_api_key(number) for number in range(len(KEYS))]},
             "secrets": {"directory": "keys"},
             **settings,
         }
@@ -96,6 +98,10 @@ def serve(
         with process(ASSENT, *command, core=core, said=2) as running:
             assert running.stderr is not None
             yield Served(running.pid, _port(running.stderr), folder)
+
+
+def _api_key(number: int) -> dict[str, Any]:
+    return {"key": KEYS[number], "name": f"bench {number}", "kind": "agent", "scopes": ["orders:*"]}
 
 
 def _port(lines: IO[str]) -> int:

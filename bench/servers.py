@@ -26,9 +26,12 @@ ECHO_INPUT = {
     "additionalProperties": False,
 }
 ECHO_OUTPUT = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+READS = [f"tool_{number}" for number in range(91)]
+SAVES = [f"save_{number}" for number in range(8)]
+"""Tools that take and give what `echo` does."""
 TOOLS: list[dict[str, Any]] = [
     {
-        "name": f"tool_{number}",
+        "name": name,
         "description": "Does one thing of a hundred, and says so in a sentence of usual length.",
         "inputSchema": {
             "type": "object",
@@ -37,15 +40,18 @@ TOOLS: list[dict[str, Any]] = [
         },
         "annotations": {"readOnlyHint": True, "destructiveHint": False, "openWorldHint": False},
     }
-    for number in range(99)
+    for name in READS
 ]
-_ECHO_TOOL = {"name": "echo", "description": "Echoes.", "inputSchema": ECHO_INPUT, "outputSchema": ECHO_OUTPUT}
+_ECHO_TOOLS = [
+    {"name": name, "description": "Echoes.", "inputSchema": ECHO_INPUT, "outputSchema": ECHO_OUTPUT}
+    for name in ("echo", *SAVES)
+]
 _DESCRIPTION = {
     "supportedVersions": [LATEST_MODERN_VERSION],
     "capabilities": {"tools": {}},
     "serverInfo": {"name": "echo", "version": "1"},
 }
-_RESULTS = {"server/discover": _DESCRIPTION, "tools/list": {"tools": [*TOOLS, _ECHO_TOOL]}}
+_RESULTS = {"server/discover": _DESCRIPTION, "tools/list": {"tools": [*TOOLS, *_ECHO_TOOLS]}}
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:

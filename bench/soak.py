@@ -26,9 +26,10 @@ from typing import Any
 import httpx2
 import orjson
 
+from bench.calls import META, VERSION, write_arguments
 from bench.charts import Panel, line_charts
-from bench.gateway import ARGUMENTS, META, VERSION
 from bench.processes import KEY, Served, postgres, serve, server
+from bench.servers import READS
 from bench.turns import growth
 
 HANDSHAKE = "2025-11-25"
@@ -75,16 +76,16 @@ class Traffic:
             await self._session()
             await self._ask_echo()
         elif kind == 18:
-            await self._expect(b"tool_98", self._post("tools/list", {}))
+            await self._expect(READS[-1].encode(), self._post("tools/list", {}))
         elif kind == 17:
             await self._expect(b"validate.", self._call("echo", {"a": "no number"}))
         elif kind >= 13:
             await self._expect(b'"b":"read"', self._call("tool_1", {"a": "7", "b": "read"}))
         elif kind >= 11:
             key = f"soak {number - kind}"  # the key of the first step of these twenty
-            await self._expect(b"dev.assent/replayed", self._call("echo", ARGUMENTS, key))
+            await self._expect(b"dev.assent/replayed", self._call("echo", write_arguments(number - kind), key))
         else:
-            await self._expect(b'"b":"two"', self._call("echo", ARGUMENTS, f"soak {number}"))
+            await self._expect(b'"b":"Order', self._call("echo", write_arguments(number), f"soak {number}"))
 
     async def _expect(self, said: bytes, answer: Awaitable[bytes]) -> None:
         found = await answer
@@ -113,7 +114,7 @@ class Traffic:
 
     async def _ask_echo(self) -> None:
         """The same call without the gateway."""
-        body = orjson.dumps(_rpc(1, "tools/call", {"name": "echo", "arguments": ARGUMENTS}))
+        body = orjson.dumps(_rpc(1, "tools/call", {"name": "echo", "arguments": write_arguments(next(self.numbers))}))
         started = time.perf_counter()
         await self.client.post(self.echo, content=body)
         self.echo_waits.append((time.perf_counter() - started) * 1000)

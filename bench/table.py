@@ -24,14 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from bench import neighbours
+from bench.calls import Source, echoes, keyed_writes, lists, reads, writes
 from bench.charts import Bar, bar_chart
 from bench.context_forge import ContextForge
-from bench.gateway import CALL, ECHOED, LIST, post
 from bench.load import Measured, measure
 from bench.neighbours import NotRunning
 from bench.processes import GUARDS, postgres, serve, server
 
-READ = post("tools/call", {"name": "tool_1", "arguments": {"a": "7", "b": "two"}}, "Mcp-Name: tool_1")
 POLICY = """
 @id("agents-never-delete")
 forbid (principal is Assent::Agent, action in Assent::Action::"destructive", resource);
@@ -48,11 +47,10 @@ class Row:
 
     title: str
     start: Callable[[], Started]
-    request: Callable[[], bytes | list[bytes]] = lambda: CALL
-    expected: bytes = ECHOED
+    source: Source = writes
+    kind: str = "other"
     share: float = 1.0
     """The share of the calls that this server gets: slow ones get fewer."""
-    kind: str = "other"
     version: Callable[[], str] = str
     """The version of another maker's program, once it has started."""
     trouble: str = ""
@@ -82,7 +80,6 @@ def rows(echo: int, sdk: int, database: str) -> list[Row]:
     url, behind = f"http://127.0.0.1:{echo}/mcp", f"http://127.0.0.1:{sdk}/mcp"
     write: dict[str, Any] = {"echo": "write", "guards": []}
     guarded: dict[str, Any] = {"echo": "write", "guards": GUARDS}
-    two = b'"b":"two"'
     return [
         Row("raw ASGI echo (the reference)", lambda: server("echo", core=0), kind="floor"),
         Row(
@@ -91,14 +88,28 @@ def rows(echo: int, sdk: int, database: str) -> list[Row]:
             kind="floor",
             version=neighbours.nginx_version,
         ),
-        Row("Assent, tools/list of 100 tools", lambda: ours(url, **write), lambda: LIST, b'"tool_98"', kind="ours"),
-        Row("Assent, read", lambda: ours(url, **write), lambda: READ, two, kind="ours"),
+        Row(
+            "HAProxy in front of the echo",
+            lambda: neighbours.haproxy(echo, core=0),
+            kind="floor",
+            version=neighbours.haproxy_version,
+        ),
+        Row(
+            "Caddy in front of the echo",
+            lambda: neighbours.caddy(echo, core=0),
+            kind="floor",
+            version=neighbours.caddy_version,
+        ),
+        Row("Assent, tools/list of 100 tools", lambda: ours(url, **write), lists, kind="ours"),
+        Row("Assent, read", lambda: ours(url, **write), reads, kind="ours"),
+        Row("… flow off", lambda: ours(url, **write, flow={"mode": "off"}), reads, kind="ours"),
         Row("Assent, write, SQLite, flow off", lambda: ours(url, **write, flow={"mode": "off"}), kind="ours"),
         Row("… and flow control observing (the default)", lambda: ours(url, **write), kind="ours"),
-        Row("… and three guards", lambda: ours(url, **guarded), kind="ours"),
+        Row("… and idempotency keys", lambda: ours(url, **write), keyed_writes, kind="ours"),
+        Row("Assent, write, three guards", lambda: ours(url, **guarded), kind="ours"),
         Row("… and two Cedar policies", lambda: ours(url, **guarded, policy=POLICY), kind="ours"),
         Row("Assent, write, three guards, PostgreSQL", lambda: ours(url, **guarded, store=database), kind="ours"),
-        Row("Assent, three guards, SDK server behind it", lambda: ours(behind, **guarded, tools=()), kind="ours"),
+        Row("Assent, three guards, SDK server behind it", lambda: ours(behind, **guarded, tools=()), echoes, "ours"),
         *others(sdk),
     ]
 
@@ -111,30 +122,33 @@ def others(sdk: int) -> list[Row]:
         Row(
             "MCP SDK server, answering itself",
             lambda: server("mcp", core=0),
+            echoes,
             share=0.2,
             version=lambda: metadata.version("mcp"),
         ),
         Row(
             "FastMCP proxy",
             lambda: server("fastmcp", f"http://127.0.0.1:{sdk}/mcp", core=0),
+            echoes,
             share=rare,
             version=lambda: metadata.version("fastmcp"),
         ),
         Row(
             "FastMCP proxy, one session",
             lambda: server("fastmcp-session", f"http://127.0.0.1:{sdk}/mcp", core=0),
+            echoes,
             share=rare,
             version=lambda: metadata.version("fastmcp"),
         ),
         Row(
             "MCP Hangar",
             lambda: neighbours.hangar(sdk, core=0),
-            neighbours.hangar_call,
+            neighbours.hangar_calls,
             share=rare,
             version=lambda: neighbours.version_of("mcp-hangar"),
         ),
-        Row("ContextForge", forge.start, forge.requests, share=rare, version=forge.version),
-        Row("ContextForge, sessions", sessions.start, sessions.requests, share=rare, version=sessions.version),
+        Row("ContextForge", forge.start, forge.calls, share=rare, version=forge.version),
+        Row("ContextForge, sessions", sessions.start, sessions.calls, share=rare, version=sessions.version),
     ]
 
 
@@ -171,7 +185,7 @@ async def _take_turn(row: Row, echo: Row, calls: int) -> None:
         return
     try:
         count = max(64, int(calls * row.share))
-        measured = await measure(*row.place, row.request(), row.expected, calls=count)
+        measured = await measure(*row.place, row.source, calls=count)
     except Exception as error:
         row.trouble = f"answers wrongly: {error}"[:100]
         return

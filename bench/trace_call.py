@@ -30,7 +30,8 @@ from assent.gateway.status_pages import StatusPages
 from assent.people.console.start import console_in_front
 from assent.web.asgi import Receive, Scope, Send
 from assent.web.server import bind, make_server
-from bench.gateway import KEY, post
+from bench.calls import post
+from bench.processes import KEY
 
 SOURCE = str(Path(assent.__file__).parent.parent) + "/"
 _NOT_TRACED, _TRACED = 2, 9
