@@ -27,7 +27,7 @@ while read -r word rest; do \
 done
 endef
 
-.PHONY: install test demo bench agentdojo torture lint docs docs-reference package clean
+.PHONY: install test demo bench agentdojo torture lint docs docs-reference package release-check clean
 
 install: $(STAMP)
 
@@ -74,6 +74,9 @@ docs-reference: install
 
 package: install
 	$(BIN)/python tests/support/package_check.py
+
+release-check: install
+	$(BIN)/python tests/support/package_check.py --release
 
 demo: $(PRODUCT)
 	@$(BIN)/assent demo

@@ -1,10 +1,12 @@
 """Builds the wheel and the sdist, and tries the wheel in an empty environment of every Python that is installed.
 
-`make package` runs it and keeps the files in `dist/`.
+`make package` runs it and keeps the files in `dist/`. `make release-check` also builds everything a second time and
+compares the digests, and writes a list of all installed packages (SBOM, CycloneDX) and the digests beside the files.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -18,6 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src/assent"
+LARGEST_WHEEL = 1_500_000
+SBOM_TOOL = "cyclonedx-bom>=7,<8"
 TOOL = {"name": "delete_user", "description": "Deletes a user for good.", "inputSchema": {"type": "object"}}
 
 
@@ -89,6 +93,49 @@ def try_out(assent: Path, folder: Path) -> None:
     assert "no problems found" in run("audit", "verify", "-c", ".assent-demo/assent.yaml")
 
 
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def check_same_again(built: list[Path], folder: Path) -> None:
+    """A second build gives the same bytes, so that others can check what was published."""
+    again = {path.name: digest(path) for path in build(ROOT, folder, "sdist", "wheel")}
+    assert again == {path.name: digest(path) for path in built}, "two builds of this tree differ"
+
+
+def write_sbom(python: Path, environment: Path, target: Path, folder: Path) -> int:
+    """Writes the list of the packages in an environment, and returns how many there are."""
+    subprocess.run([str(python), "-m", "venv", str(folder)], check=True)
+    pip = [str(folder / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", SBOM_TOOL]
+    subprocess.run(pip, check=True)
+    command = [str(folder / "bin/cyclonedx-py"), "environment", "--output-reproducible", "--of", "JSON"]
+    subprocess.run([*command, "-o", str(target), str(environment / "bin/python")], check=True)
+    return len(json.loads(target.read_text())["components"])
+
+
+def check_release(built: list[Path], wheel: Path) -> None:
+    """What a release needs besides a working wheel."""
+    assert wheel.stat().st_size <= LARGEST_WHEEL, f"the wheel has {wheel.stat().st_size} bytes, at most {LARGEST_WHEEL}"
+    with tempfile.TemporaryDirectory(prefix="assent-release-") as name:
+        check_same_again(built, Path(name, "again"))
+        print("a second build gives the same bytes")
+        python = Path(sys.executable)
+        for extras, label in (("", "core"), ("[standard,postgres]", "image")):
+            environment = Path(name, label)
+            install(python, Path(f"{wheel}{extras}"), environment)
+            subprocess.run(
+                [str(environment / "bin/python"), "-m", "pip", "uninstall", "--quiet", "-y", "pip", "setuptools"],
+                check=True, stderr=subprocess.DEVNULL,
+            )  # fmt: skip
+            target = wheel.with_name(f"{wheel.name.partition('-py3')[0]}-{label}.cdx.json")
+            count = write_sbom(python, environment, target, Path(name, f"{label}-tool"))
+            size = sum(path.lstat().st_size for path in environment.rglob("*")) / 1e6
+            print(f"{target.relative_to(ROOT)}: {count} packages, {size:.0f} MB")
+    sums = "".join(f"{digest(path)}  {path.name}\n" for path in sorted(wheel.parent.iterdir()))
+    (wheel.parent / "SHA256SUMS").write_text(sums)
+    print("dist/SHA256SUMS written")
+
+
 def main() -> None:
     target = ROOT / "dist"
     shutil.rmtree(target, ignore_errors=True)
@@ -108,6 +155,8 @@ def main() -> None:
             version = subprocess.run([str(python), "--version"], capture_output=True, text=True).stdout.strip()
             print(f"{version}: installed and tried")
             shutil.rmtree(folder)
+    if "--release" in sys.argv:
+        check_release(built, wheel)
 
 
 if __name__ == "__main__":
