@@ -83,6 +83,17 @@ async def test_what_the_client_cannot_ask_waits_for_the_command_line(era: str, t
     assert done.content[0].text.endswith(" 1")  # type: ignore[union-attr]
 
 
+async def test_a_stop_of_everything_stops_resources_as_it_stops_calls(era: str, tmp_path: Path) -> None:
+    environment = home(tmp_path, "mode: enforce\n")
+    stop = (*ASSENT, "stops", "set", "everything", "--reason", "an incident")
+    assert await (await asyncio.create_subprocess_exec(*stop, env=environment, cwd=tmp_path)).wait() == 0
+    async with Client(wrapped(environment), mode=era) as client:
+        refused = await client.call_tool("list_things", {})
+        with pytest.raises(MCPError, match="an incident"):
+            await client.list_resources()
+    assert refused.structured_content["code"] == "authorize.stopped"
+
+
 async def test_a_server_of_the_official_sdk_keeps_its_era(era: str, tmp_path: Path) -> None:
     shop = str(ROOT / "examples" / "shop" / "server.py")
     environment = {**home(tmp_path), "SHOP_STORE": "memory://"}

@@ -13,9 +13,10 @@ import pytest
 from assent.core.principal import Principal
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.auth.host_origin import HostOriginPolicy
-from assent.gateway.endpoint import HttpExchange, McpEndpoint
+from assent.gateway.dispatch import Dispatcher
+from assent.gateway.endpoint import McpEndpoint
+from assent.gateway.exchange import STREAM, HttpExchange
 from assent.gateway.passthrough.non_tool import MergedSession
-from assent.gateway.responses import STREAM
 from assent.gateway.sessions import reauthorize
 from assent.gateway.sessions.table import SessionTable
 from assent.mcp.channel import CannotAsk
@@ -38,7 +39,7 @@ LISTED = b'{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}'
 
 
 async def echo(mcp_request: McpRequest) -> bytes:
-    return orjson.dumps({"content": [], "structuredContent": mcp_request.parsed_request.params.get("arguments")})
+    return orjson.dumps({"content": [], "structuredContent": mcp_request.params.get("arguments")})
 
 
 async def listing(_: McpRequest) -> bytes:
@@ -66,7 +67,7 @@ async def gateway(
     sessions = SessionTable(lambda: 0.0, lambda: f"s{next(numbers)}", **limits)
     non_tool_handler = non_tool_handler or MergedSession(lambda: IDENTITY, sessions)
     app = McpEndpoint(
-        authenticate, listing, call, non_tool_handler, sessions, nowhere, HostOriginPolicy(), bounds, more=more
+        authenticate, Dispatcher(listing, call, more), non_tool_handler, sessions, nowhere, HostOriginPolicy(), bounds
     )
     async with serving(app) as url, httpx2.AsyncClient(base_url=url, timeout=10) as client:
         yield client, sessions

@@ -1,10 +1,16 @@
 """What is read from headers."""
 
+from typing import Any, cast
+
 import pytest
 
-from assent.gateway.requests import accepts, read_head
+from assent.gateway.exchange import HttpExchange, accepts, read_exchange
 from assent.mcp.call_meta import keys_of
 from assent.mcp.requests import Era
+
+
+def read_head(headers: list[tuple[bytes, bytes]]) -> HttpExchange:
+    return read_exchange({"headers": headers}, cast(Any, None), cast(Any, None))
 
 
 @pytest.mark.parametrize(
@@ -27,7 +33,7 @@ def test_repeated_headers_are_joined_and_a_repeated_routing_header_is_remembered
     hosts = [(b"host", b"localhost"), (b"host", b"evil")]
     kinds = [(b"accept", b"text/html"), (b"accept", b"*/*")]
     head = read_head([*hosts, *kinds, (b"mcp-name", b"a"), (b"mcp-name", b"b")])
-    assert (head.host, head.accept, head.name, head.duplicated) == (
+    assert (head.host, head.accept, head.mcp_name, head.duplicated) == (
         b"localhost, evil",
         b"text/html, */*",
         "a",

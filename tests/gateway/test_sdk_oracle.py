@@ -11,6 +11,7 @@ import pytest
 from mcp.server import MCPServer
 
 from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.dispatch import Dispatcher
 from assent.gateway.endpoint import McpEndpoint
 from assent.gateway.passthrough.non_tool import MergedSession
 from assent.gateway.sessions.table import SessionTable
@@ -125,9 +126,8 @@ async def both() -> AsyncIterator[tuple[str, str]]:
 
     sessions = SessionTable(lambda: 0.0, iter(map(str, range(10**6))).__next__)
     identity = ServerIdentity({"name": "oracle", "version": "1"}, {"tools": {}})
-    ours = McpEndpoint(
-        anybody, no_tools, echo, MergedSession(lambda: identity, sessions), sessions, nowhere, HostOriginPolicy()
-    )
+    served, others = Dispatcher(no_tools, echo), MergedSession(lambda: identity, sessions)
+    ours = McpEndpoint(anybody, served, others, sessions, nowhere, HostOriginPolicy())
     async with serving(theirs.streamable_http_app()) as their_url, serving(ours) as our_url:
         yield their_url, our_url
 

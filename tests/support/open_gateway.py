@@ -7,6 +7,7 @@ import orjson
 
 from assent.core.principal import Principal
 from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.dispatch import Dispatcher
 from assent.gateway.endpoint import McpEndpoint
 from assent.gateway.passthrough.non_tool import SingleUpstreamRelay
 from assent.gateway.passthrough.relay import Relay
@@ -43,13 +44,12 @@ class Straight:
         return await self._request(mcp_request, safe=False)
 
     async def _request(self, mcp_request: McpRequest, *, safe: bool) -> bytes:
-        parsed_request = mcp_request.parsed_request
         session = mcp_request.session.id if mcp_request.session is not None else None
-        peer = SessionContext(parsed_request.version, session, parsed_request.capabilities)
+        peer = SessionContext(mcp_request.version, session, mcp_request.capabilities)
 
         result = await self._upstream.request(
-            parsed_request.method,
-            parsed_request.params,
+            mcp_request.method,
+            mcp_request.params,
             peer,
             fields=_mirrored(mcp_request),
             stream_listener=mcp_request.reply,
@@ -59,7 +59,7 @@ class Straight:
 
 
 def _mirrored(mcp_request: McpRequest) -> Headers:
-    if mcp_request.parsed_request.era is not Era.MODERN:
+    if mcp_request.era is not Era.MODERN:
         return []
     return [(name, value) for name, value in mcp_request.headers if name.startswith(b"mcp-param-")]
 
@@ -74,8 +74,7 @@ def open_gateway(url: str, limits: Limits | None = None) -> McpEndpoint:
     straight = Straight(HttpUpstream(calls, {"name": "assent", "version": "0"}))
     return McpEndpoint(
         authenticate=anybody,
-        listing=straight.listing,
-        call=straight.call,
+        dispatcher=Dispatcher(straight.listing, straight.call),
         non_tool_handler=SingleUpstreamRelay(Relay(calls, streams), sessions),
         sessions=sessions,
         other=nowhere,

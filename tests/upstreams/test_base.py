@@ -38,7 +38,7 @@ async def call(link: McpLink) -> dict[str, Any]:
 
     world = World({"send": {"side_effect": "write"}})
     called = SimpleNamespace(tool=next(iter(world.catalogue.tools.values())), resume=None)
-    mcp_request = SimpleNamespace(parsed_request=SimpleNamespace(era=Era.HANDSHAKE), reply=SimpleNamespace(ask=ask))
+    mcp_request = SimpleNamespace(era=Era.HANDSHAKE, reply=SimpleNamespace(ask=ask))
     return await link._call_tool(cast("Any", called), {}, [], cast("McpRequest", mcp_request))
 
 

@@ -34,7 +34,7 @@ class ConnectQuestion:
             return False
         id = token_urlsafe(16)
         try:
-            link = link_of(outcome, mcp_request.parsed_request.version, id)
+            link = link_of(outcome, mcp_request.version, id)
             answer = await mcp_request.reply.ask("elicitation/create", link)
         except (CannotAsk, RpcError):
             return False
@@ -59,4 +59,4 @@ def leads_to_a_page(outcome: Outcome, mcp_request: McpRequest) -> TypeGuard[Refu
     """Whether a call was refused for want of a connection, and the client can lead its person to the page."""
     if not isinstance(outcome, Refusal) or "connect_url" not in outcome.facts:
         return False
-    return shows_links(mcp_request.parsed_request.capabilities)
+    return shows_links(mcp_request.capabilities)

@@ -2,47 +2,28 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
 
-from assent.core.call import Presence
 from assent.core.principal import Principal
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.auth.host_origin import KNOWN_NAMES, HostOriginPolicy
 from assent.gateway.cors import Cors
+from assent.gateway.dispatch import Dispatcher, error_response, read_message, take_for_session
+from assent.gateway.exchange import STREAM, HttpExchange, NotAcceptable, ResponseWriter, read_exchange
 from assent.gateway.fair_share import NoPlace, Places
-from assent.gateway.passthrough.relay import UPSTREAM_FAULT, fault_problem
-from assent.gateway.requests import (
-    NOTICE,
-    NotAcceptable,
-    RequestHeaders,
-    check_params,
-    check_post,
-    http_status,
-    is_notification,
-    is_request,
-    is_response,
-    read_handshake,
-    read_head,
-    read_modern,
-)
-from assent.gateway.responses import STREAM, ResponseWriter
 from assent.gateway.sessions.reauthorize import end_when_unauthorized
 from assent.gateway.sessions.table import SessionTable, TooManySessions
 from assent.mcp import strict_json
-from assent.mcp.envelope import rebuild
 from assent.mcp.event_log import EventLogs
 from assent.mcp.jsonrpc import RpcError, error_body, malformed_body, result_body
-from assent.mcp.protocol import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
-from assent.mcp.requests import Era, McpRequest, ParsedRequest
+from assent.mcp.protocol import DEFAULT_NEGOTIATED_VERSION, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
+from assent.mcp.requests import Era, McpRequest, is_notification, is_request, is_response, read_modern
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import JsonLimits, Malformed
-from assent.upstreams.errors import UpstreamError
-from assent.upstreams.http.transport import SessionLost
-from assent.upstreams.tasks import strip_request
 from assent.web.asgi import App, Headers, Receive, Scope, Send
 from assent.web.http import (
     BodyTooLarge,
@@ -58,22 +39,14 @@ logger = logging.getLogger(__name__)
 
 REQUEST_CANCELLED = -32800
 MOST_STREAMS_OF_ONE = 256
-_SERVED = frozenset({"tools/call", "tools/list"})
-_NEVER_STOPPED = _SERVED | {"initialize", "ping", "server/discover", "subscriptions/listen", "logging/setLevel"}
-"""Calls meet the stop switches in the pipeline; the rest of these reads and changes nothing."""
-_OFFERED = _SERVED | {"initialize", "ping", "server/discover", "notifications/initialized", "notifications/cancelled"}
+_NOTICE = "notifications/"
+_OFFERED = frozenset(
+    {
+        *("tools/call", "tools/list", "initialize", "ping", "server/discover"),
+        *("notifications/initialized", "notifications/cancelled"),
+    }
+)
 _ONLY_TOOLS = "Callers without credentials are offered only the tools that are listed. Send a key or a token."
-
-
-@dataclass(slots=True)
-class HttpExchange:
-    """One HTTP request that is passed on."""
-
-    scope: Scope
-    receive: Receive
-    send: Send
-    caller: Principal
-    head: RequestHeaders
 
 
 class NonToolHandler(Protocol):
@@ -94,7 +67,6 @@ class NonToolHandler(Protocol):
 
 
 Authenticate = Callable[[Headers, Scope], Awaitable[Principal]]
-Serve = Callable[[McpRequest], Awaitable[bytes]]
 
 
 def _is_offered(message: Any) -> bool:
@@ -102,21 +74,12 @@ def _is_offered(message: Any) -> bool:
     return isinstance(message, dict) and message.get("method") in _OFFERED
 
 
-async def _nothing_stopped(_caller: Principal) -> str | None:
-    return None
-
-
 @dataclass(slots=True)
 class McpEndpoint:
-    """The MCP endpoint: `call` and `listing` return a JSON result, `non_tool_handler` takes the rest.
-
-    `call` and `listing` raise `RpcError`, `Challenge` or `UpstreamError`; any other exception is a defect and is
-    answered as an internal error without details.
-    """
+    """The MCP endpoint: `dispatcher` answers what the gateway serves, `non_tool_handler` takes the rest."""
 
     authenticate: Authenticate
-    listing: Serve
-    call: Serve
+    dispatcher: Dispatcher
     non_tool_handler: NonToolHandler
     sessions: SessionTable
     other: App
@@ -124,10 +87,6 @@ class McpEndpoint:
     bounds: JsonLimits = strict_json.DEFAULT_BOUNDS
     path: str = "/mcp"
     cors: Cors = field(default_factory=Cors)
-    more: Mapping[str, Serve] = field(default_factory=dict)
-    """Other methods that are served here; handshake-era clients need a session for them."""
-    stopped: Callable[[Principal], Awaitable[str | None]] = _nothing_stopped
-    """Why requests of a caller that are not governed are stopped, or None."""
     reauthenticate: Authenticate | None = None
     """How the caller of an open stream is authenticated again; by default as at its start."""
     streams: Places = field(default_factory=lambda: Places(MOST_STREAMS_OF_ONE))
@@ -137,16 +96,15 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"].rstrip("/") != self.path:
             return await self.other(scope, receive, send)
-        headers: Headers = scope["headers"]
-        head = read_head(headers)
-        if (refusal := self.host_policy.refuse(head.host, head.origin)) is not None:
+        exchange = read_exchange(scope, receive, send)
+        if (refusal := self.host_policy.refuse(exchange.host, exchange.origin)) is not None:
             return await respond_error(send, *refusal, detail=KNOWN_NAMES)
-        if head.origin is not None and self.cors.allows(head.origin):
+        if exchange.origin is not None and self.cors.allows(exchange.origin):
             if scope["method"] == "OPTIONS":
-                return await self.cors.answer_preflight(headers, send)
-            send = self.cors.allow_origin(head.origin, send)
+                return await self.cors.answer_preflight(scope["headers"], send)
+            send = exchange.send = self.cors.allow_origin(exchange.origin, send)
         try:
-            exchange = HttpExchange(scope, receive, send, await self.authenticate(headers, scope), head)
+            exchange.caller = await self.authenticate(scope["headers"], scope)
             await (self._post(exchange) if scope["method"] == "POST" else self._dispatch(exchange))
         except Challenge as challenge:
             await respond(send, challenge.status, orjson.dumps(challenge.problem), challenge.fields)
@@ -165,7 +123,7 @@ class McpEndpoint:
     async def _dispatch(self, exchange: HttpExchange) -> None:
         """Handles a request that posts nothing."""
         method = exchange.scope["method"]
-        if exchange.head.era is Era.MODERN:
+        if exchange.era is Era.MODERN:
             await respond_error(exchange.send, 405, "Method Not Allowed", [(b"allow", b"POST")])
         elif method == "DELETE" or (method == "GET" and exchange.caller.only is None):
             await self._stream_or_end(exchange)
@@ -174,50 +132,43 @@ class McpEndpoint:
             await respond_error(exchange.send, 405, "Method Not Allowed", allow)
 
     async def _post(self, exchange: HttpExchange) -> None:
-        check_post(exchange.head)
+        exchange.check_post()
         raw = await read_body(exchange.scope["headers"], exchange.receive, self.bounds.size)
-        message = rebuild(strict_json.parse(raw, self.bounds))
-        strip_request(message)
+        message = read_message(raw, self.bounds)
         if exchange.caller.only is not None and not _is_offered(message):
             return await _refuse(exchange.send, 401, INVALID_REQUEST, _ONLY_TOOLS)
-        if is_request(message) and message["method"] not in _NEVER_STOPPED:
-            why = await self.stopped(exchange.caller)
-            if why is not None:
-                body = error_body(message["id"], INVALID_REQUEST, why, {"code": "authorize.stopped"})
-                return await respond(exchange.send, 200, body)
-        if exchange.head.era is Era.MODERN:
+        if (stopped := await self.dispatcher.stop(message, exchange.caller)) is not None:
+            await respond(exchange.send, 200, stopped.body)
+        elif exchange.era is Era.MODERN:
             await self._modern(exchange, message)
         else:
             await self._handshake(exchange, message)
 
     async def _modern(self, exchange: HttpExchange, message: Any) -> None:
         try:
-            parsed_request = read_modern(message, exchange.head)
+            declared = read_modern(
+                message, exchange.version, exchange.mcp_method, exchange.mcp_name, exchange.duplicated
+            )
         except RpcError as error:
-            request_id = message["id"] if is_request(message) else None
-            body = error_body(request_id, error.code, error.message, error.data)
-            return await respond(exchange.send, http_status(Era.MODERN, error.code), body)
-        if parsed_request is None:
-            await respond(exchange.send, 202, b"")
-        elif parsed_request.method == "subscriptions/listen":
-            if parsed_request.method in self.more:
-                await self._stream(exchange, self._serve(exchange, parsed_request, None))
-            else:
-                await self._stream(exchange, self.non_tool_handler.forward(exchange, message, None))
-        elif parsed_request.method in _SERVED or parsed_request.method in self.more:
-            await self._serve(exchange, parsed_request, None)
+            response = error_response(error, message["id"] if is_request(message) else None, Era.MODERN)
+            return await respond(exchange.send, response.status, response.body)
+        if declared is None:
+            return await respond(exchange.send, 202, b"")
+        if self.dispatcher.serves(message["method"], Era.MODERN, None):
+            answer = self._serve(exchange, message, *declared, None)
         else:
-            await self.non_tool_handler.forward(exchange, message, None)
+            answer = self.non_tool_handler.forward(exchange, message, None)
+        await (self._stream(exchange, answer) if message["method"] == "subscriptions/listen" else answer)
 
     async def _handshake(self, exchange: HttpExchange, message: Any) -> None:
         session: McpSession | None = None
-        if exchange.head.session is not None:
-            session = self.sessions.find(exchange.head.session, exchange.caller)
+        if exchange.session_id is not None:
+            session = self.sessions.find(exchange.session_id, exchange.caller)
             if session is None:
                 return await _refuse(exchange.send, 404, INVALID_REQUEST, "Session not found")
         if is_request(message):
             await self._handshake_request(exchange, message, session)
-        elif session is not None and is_response(message) and session.settle(message):
+        elif take_for_session(message, session):
             await respond(exchange.send, 202, b"")
         elif is_notification(message) or is_response(message):
             await self._handshake_notification(exchange, message, session)
@@ -227,10 +178,10 @@ class McpEndpoint:
     async def _handshake_request(
         self, exchange: HttpExchange, message: dict[str, Any], session: McpSession | None
     ) -> None:
-        if message["method"] in _SERVED or (session is not None and message["method"] in self.more):
-            version = (session.version if session is not None else None) or exchange.head.version
+        if self.dispatcher.serves(message["method"], Era.HANDSHAKE, session):
+            version = (session.version if session is not None else None) or exchange.version
             capabilities = session.capabilities if session is not None else None
-            await self._serve(exchange, read_handshake(message, version, capabilities), session)
+            await self._serve(exchange, message, version or DEFAULT_NEGOTIATED_VERSION, capabilities, session)
         elif message["method"] == "ping":
             await respond(exchange.send, 200, result_body(message["id"], b"{}"))
         elif message["method"] == "initialize" and session is None:
@@ -249,11 +200,7 @@ class McpEndpoint:
         self, exchange: HttpExchange, message: dict[str, Any], session: McpSession | None
     ) -> None:
         """Handles a notification, or a response to an upstream's question."""
-        if session is not None and message.get("method") == "notifications/cancelled":
-            params = message.get("params") or {}
-            if session.cancel(params.get("requestId")):
-                return await respond(exchange.send, 202, b"")
-        if not message.get("method", NOTICE).startswith(NOTICE):
+        if not message.get("method", _NOTICE).startswith(_NOTICE):
             return await _drop(exchange, session)
         await self._pass(exchange, message, session)
 
@@ -264,16 +211,16 @@ class McpEndpoint:
             await self.non_tool_handler.forward(exchange, message, session)
 
     async def _stream_or_end(self, exchange: HttpExchange) -> None:
-        if exchange.head.session is None:
+        if exchange.session_id is None:
             return await _refuse(exchange.send, 400, INVALID_REQUEST, "Bad Request: Missing session ID")
-        session = self.sessions.find(exchange.head.session, exchange.caller)
+        session = self.sessions.find(exchange.session_id, exchange.caller)
         if session is None:
             return await _refuse(exchange.send, 404, INVALID_REQUEST, "Session not found")
         if exchange.scope["method"] == "DELETE":
             await self.non_tool_handler.end(exchange, session)
-        elif exchange.head.last_event is not None and EventLogs.owns(exchange.head.last_event):
+        elif exchange.last_event is not None and EventLogs.owns(exchange.last_event):
             with self.sessions.using(session):
-                await self._stream(exchange, _resume(exchange, session, exchange.head.last_event))
+                await self._stream(exchange, _resume(exchange, session, exchange.last_event))
         else:
             await self._stream(exchange, self._pass(exchange, None, session))
 
@@ -298,57 +245,38 @@ class McpEndpoint:
             message = "Too many open streams: close one, or wait until others are closed"
             await _refuse(exchange.send, 429, INTERNAL_ERROR, message)
 
-    async def _serve(self, exchange: HttpExchange, parsed_request: ParsedRequest, session: McpSession | None) -> None:
-        """Serves one governed request; it is cancelled when the client disconnects."""
+    async def _serve(
+        self,
+        exchange: HttpExchange,
+        message: dict[str, Any],
+        version: str,
+        capabilities: dict[str, Any] | None,
+        session: McpSession | None,
+    ) -> None:
+        """Serves one request here; it is cancelled when the client disconnects."""
         watch = DisconnectWatcher(exchange.receive, after=None)
         reply = ResponseWriter(exchange.send, watch, self._slow_timer, session)
+        request = McpRequest(
+            exchange.era, version, message["id"], message["method"], message.get("params") or {}, capabilities,
+            exchange.caller, session, reply, exchange.scope["headers"], exchange.key, exchange.mirrors,
+            watch if session is None else None,
+        )  # fmt: skip
         try:
-            if session is not None:
-                with self.sessions.using(session), session.running(parsed_request.id):
-                    await self._answer(exchange, parsed_request, session, reply, None)
+            if session is None:
+                response = await self.dispatcher.answer(request)
             else:
-                await self._answer(exchange, parsed_request, None, reply, watch)
+                with self.sessions.using(session), session.running(request.id):
+                    response = await self.dispatcher.answer(request)
+            await reply.finish(*response)
         except asyncio.CancelledError:
-            if session is None or not session.was_cancelled(parsed_request.id):
+            if session is None or not session.was_cancelled(request.id):
                 if not watch.gone:
                     raise
                 return
-            await reply.finish(error_body(parsed_request.id, REQUEST_CANCELLED, "Request cancelled"))
+            await reply.finish(error_body(request.id, REQUEST_CANCELLED, "Request cancelled"))
         finally:
             watch.stop()
             reply.stop()
-
-    async def _answer(
-        self,
-        exchange: HttpExchange,
-        parsed_request: ParsedRequest,
-        session: McpSession | None,
-        reply: ResponseWriter,
-        presence: Presence | None,
-    ) -> None:
-        try:
-            check_params(parsed_request)
-            mcp_request = McpRequest(
-                parsed_request, exchange.caller, exchange.scope["headers"], session, reply, exchange.head.key,
-                exchange.head.mirrors, presence,
-            )  # fmt: skip
-            method = parsed_request.method
-            serve = self.call if method == "tools/call" else self.more.get(method, self.listing)
-            body, status = result_body(parsed_request.id, await serve(mcp_request)), 200
-        except Challenge as challenge:
-            return await reply.finish(orjson.dumps(challenge.problem), challenge.status, challenge.fields)
-        except RpcError as error:
-            body = error_body(parsed_request.id, error.code, error.message, error.data)
-            status = http_status(parsed_request.era, error.code)
-        except SessionLost:
-            body, status = error_body(None, INVALID_REQUEST, "Session not found"), 404
-        except UpstreamError as fault:
-            body = error_body(parsed_request.id, UPSTREAM_FAULT, str(fault), fault_problem(fault))
-            status = fault.status
-        except Exception:
-            logger.exception("a request failed with an unexpected error")
-            body, status = error_body(parsed_request.id, INTERNAL_ERROR, "Internal server error"), 200
-        await reply.finish(body, status)
 
 
 async def _refuse(send: Send, status: int, code: int, message: str) -> None:

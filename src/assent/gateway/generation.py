@@ -22,6 +22,7 @@ from assent.gateway.auth.step_up_note import StepUpNote
 from assent.gateway.call_lines import CallLines
 from assent.gateway.connect_question import ConnectQuestion
 from assent.gateway.connections import UpstreamConnections
+from assent.gateway.dispatch import Dispatcher
 from assent.gateway.endpoint import MOST_STREAMS_OF_ONE, Authenticate, McpEndpoint
 from assent.gateway.fair_share import Places
 from assent.gateway.hidden_text import HiddenText
@@ -102,6 +103,7 @@ class Generation:
     others: OtherRequests
     passthrough: Passthrough
     tools: ToolService
+    dispatcher: Dispatcher
     endpoint: McpEndpoint
 
     @property
@@ -134,21 +136,20 @@ def assemble(runtime: Runtime, rulebook: Rulebook, served: ServedTools, catalogu
         connect_question=ConnectQuestion(connections.exists),
         on_step_up=StepUpNote(runtime.store).write if authenticator.embedded is not None else None,
     )
+    stopped = MessageStops(runtime.stop_switches, rulebook.links).why
+    dispatcher = Dispatcher(tools.listing, tools.call, passthrough.more(), stopped)
     endpoint = McpEndpoint(
         authenticate=authenticator.authenticate_at_mcp,
-        listing=tools.listing,
-        call=tools.call,
+        dispatcher=dispatcher,
         non_tool_handler=passthrough.non_tool_handler(),
         sessions=runtime.sessions,
         other=runtime.other,
         host_policy=authenticator.host_policy(),
         cors=authenticator.cors(),
-        more=passthrough.more(),
-        stopped=MessageStops(runtime.stop_switches, rulebook.links).why,
         reauthenticate=runtime.reauthenticate,
         streams=runtime.streams,
     )
-    return Generation(rulebook, served, catalogue, ports, others, passthrough, tools, endpoint)
+    return Generation(rulebook, served, catalogue, ports, others, passthrough, tools, dispatcher, endpoint)
 
 
 def _connections(runtime: Runtime, rulebook: Rulebook) -> UpstreamConnections:

@@ -22,6 +22,7 @@ from assent.gateway.connect_question import ConnectQuestion, leads_to_a_page
 from assent.mcp.call_meta import conversation_of, keys_of
 from assent.mcp.channel import CannotAsk
 from assent.mcp.confirmation import ConfirmationCodec, ConnectAnswer, Retry, form_of, shows_forms, user_answer
+from assent.mcp.envelope import check_no_task
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import HEADER_MISMATCH, INVALID_PARAMS, SERVER_INFO_META_KEY
 from assent.mcp.request_state import RequestStateCodec
@@ -33,7 +34,6 @@ from assent.pipeline.govern import govern
 from assent.ports import NotReached, Ports
 from assent.upstreams.base import asks_of
 from assent.upstreams.conditional_tools import ConditionalTools
-from assent.upstreams.tasks import check_no_task
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -121,7 +121,7 @@ class ToolService:
         principal, catalogue = mcp_request.caller, self._ports.catalogue()
         if mcp_request.session is not None and any(link.streams for link in self._links.values()):
             await mcp_request.reply.open()
-        modern = mcp_request.parsed_request.era is Era.MODERN
+        modern = mcp_request.era is Era.MODERN
         policies = self._ports.rules.policies
         rights = (principal.has_agent, principal.mode, principal.scopes, principal.only)
         hidden = await self._hidden_from(mcp_request)
@@ -138,7 +138,7 @@ class ToolService:
         found: set[tuple[str, str]] = set()
         for name, link in self._links.items():
             if link.conditional_tools:
-                hidden = await link.conditional_tools.hidden_from(asks_of(mcp_request.parsed_request.capabilities))
+                hidden = await link.conditional_tools.hidden_from(asks_of(mcp_request.capabilities))
                 found.update((name, tool) for tool in hidden)
         return frozenset(found)
 
@@ -155,17 +155,15 @@ class ToolService:
         try:
             if not self._tracing.is_on:
                 return await self._call(mcp_request, None)
-            with self._tracing.span(
-                "tools/call", mcp_request.parsed_request.params.get("_meta"), mcp_request.headers
-            ) as span:
+            with self._tracing.span("tools/call", mcp_request.params.get("_meta"), mcp_request.headers) as span:
                 return await self._call(mcp_request, span)
         finally:
             self._add_duration(perf_counter() - begun)
 
     async def _call(self, mcp_request: McpRequest, span: Span | None) -> bytes:
         """Runs one call through the pipeline and asks the user on the stream if the contract requires it."""
-        params, principal = mcp_request.parsed_request.params, mcp_request.caller
-        modern = mcp_request.parsed_request.era is Era.MODERN
+        params, principal = mcp_request.params, mcp_request.caller
+        modern = mcp_request.era is Era.MODERN
         if not modern:
             check_no_task(params)  # The modern era has no such parameter and ignores it.
         is_retry = modern and ("requestState" in params or "inputResponses" in params)
@@ -195,7 +193,7 @@ class ToolService:
         self, request: Request, ports: Ports, mcp_request: McpRequest, answer: ConnectAnswer | None
     ) -> Outcome:
         """Runs the pipeline. A handshake-era client is asked meanwhile; a modern one brings its answers."""
-        question, modern = self._connect_question, mcp_request.parsed_request.era is Era.MODERN
+        question, modern = self._connect_question, mcp_request.era is Era.MODERN
         if question is not None and answer is not None and answer.accepted:
             await question.wait(answer.upstream, answer.scope, request.principal)
         if modern:
@@ -221,30 +219,28 @@ class ToolService:
     ) -> Outcome:
         """Asks on the open stream and runs the pipeline again with the answer."""
 
-        parsed, session = mcp_request.parsed_request, mcp_request.session
-        info = session.client_info if session is not None else None
+        info = mcp_request.session.client_info if mcp_request.session is not None else None
 
         async def ask(approval: Approval) -> UserAnswer | None:
             try:
-                answer = await mcp_request.reply.ask("elicitation/create", form_of(approval, parsed.version))
+                answer = await mcp_request.reply.ask("elicitation/create", form_of(approval, mcp_request.version))
             except (CannotAsk, RpcError):
                 return None
-            said = user_answer(approval.id, answer, parsed.params.get("_meta"), info)
+            said = user_answer(approval.id, answer, mcp_request.params.get("_meta"), info)
             return said or UserAnswer(approval.id, "cancel")
 
         return await confirm_on_stream(request, outcome, ports, ask)
 
     def _on_wire(self, outcome: Outcome, mcp_request: McpRequest, principal: Principal, retry: Retry) -> dict[str, Any]:
-        request, beside = mcp_request.parsed_request, retry.beside
-        modern, name = request.era is Era.MODERN, request.params["name"]
+        beside, modern, name = retry.beside, mcp_request.era is Era.MODERN, mcp_request.params["name"]
         if isinstance(outcome, Pause):
-            return self._codec.ask(outcome.approval, request.version, principal, name, beside)
+            return self._codec.ask(outcome.approval, mcp_request.version, principal, name, beside)
         if isinstance(outcome, Refusal):
             if modern and retry.connect is None and leads_to_a_page(outcome, mcp_request):
-                return self._codec.ask_to_connect(outcome, request.version, principal, name, beside)
+                return self._codec.ask_to_connect(outcome, mcp_request.version, principal, name, beside)
             return self._refused(outcome, name, principal, modern)
         if outcome.result.get("resultType") == INPUT_REQUIRED:
-            return self._codec.pass_question(outcome, request.params.get("arguments"), principal, name, beside)
+            return self._codec.pass_question(outcome, mcp_request.params.get("arguments"), principal, name, beside)
         return self._complete(outcome.on_wire(), name, modern)
 
     def _refused(self, refusal: Refusal, name: str, principal: Principal, modern: bool) -> dict[str, Any]:
@@ -277,7 +273,6 @@ def _complete(result: dict[str, Any], modern: bool) -> dict[str, Any]:
 
 def _can_ask(mcp_request: McpRequest) -> bool:
     """Whether the client can show a form and return the answer."""
-    request = mcp_request.parsed_request
-    if not request.capabilities or not shows_forms(request.capabilities):
+    if not mcp_request.capabilities or not shows_forms(mcp_request.capabilities):
         return False
-    return request.era is Era.MODERN or mcp_request.session is not None
+    return mcp_request.era is Era.MODERN or mcp_request.session is not None

@@ -1,20 +1,26 @@
-"""Rebuilds JSON-RPC messages from the members that the protocol defines.
+"""Rebuilds JSON-RPC messages from the members that the protocol defines, without tasks.
 
 A server that ignores case reads `Method` as `method`. Messages are therefore passed on with the protocol's own
 members only, and a member that differs only in case from one of them is refused.
+
+A call that becomes a task ends after its claim, and its result is fetched by another request. Tasks of neither era
+are governed, so they are not offered, not requested, and refused if a caller sends them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from assent.core.member_names import fold
+from assent.core.outcome import Refusal
+from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     CLIENT_METHODS,
     CLIENT_NOTIFICATIONS,
+    METHOD_NOT_FOUND,
     PROTOCOL_VERSION_META_KEY,
 )
 from assent.mcp.strict_json import Malformed
@@ -38,7 +44,7 @@ _RELAYED_NOTIFICATIONS = CLIENT_NOTIFICATIONS | {"notifications/tasks/status"}
 
 
 def rebuild(message: Any) -> Any:
-    """Returns the message with only the protocol's own members.
+    """Returns the message with only the protocol's own members, and without tasks.
 
     Raises Malformed if a member of the message, of `params` or of `_meta` differs only in case from another one.
     A value that is not an object is returned unchanged; the caller rejects it.
@@ -54,6 +60,7 @@ def rebuild(message: Any) -> Any:
             _check(params, PARAMS, "params")
         if (meta := params.get("_meta")).__class__ is dict and not meta.keys() <= _USUAL_META:
             _check(meta, (), "_meta")
+        _drop_tasks(params, meta)
     return message
 
 
@@ -93,3 +100,76 @@ def _check(names: Iterable[str], known: Iterable[str], where: str) -> None:
     for name in names:
         if (other := spellings.setdefault(fold(name), name)) != name:
             raise Malformed(f"{name[:64]!r} in {where} differs only in case from {other[:64]!r}")
+
+
+# Tasks
+
+_TASK_EXTENSION = "io.modelcontextprotocol/tasks"
+ONLY_AS_A_TASK = "it can only be called as a task, and tasks are not governed"
+
+
+def is_task_method(method: Any) -> bool:
+    """Whether a request method concerns tasks."""
+    return isinstance(method, str) and method.startswith("tasks/")
+
+
+def check_no_task(params: Mapping[str, Any]) -> None:
+    """Refuse a call that wants to be a task; nothing has started then."""
+    if params.get("task") is not None:
+        refusal = Refusal("validate.task_unsupported")
+        raise RpcError(METHOD_NOT_FOUND, refusal.problem()["title"], refusal.problem())
+
+
+def is_task(result: Mapping[str, Any]) -> bool:
+    """Whether an upstream answered a call with a task instead of a result."""
+    handle = isinstance(result.get("task"), Mapping) and "content" not in result
+    return result.get("resultType") == "task" or handle
+
+
+def without_tasks(capabilities: dict[str, Any]) -> dict[str, Any]:
+    """The capabilities of either side without tasks of either era."""
+    kept = {name: value for name, value in capabilities.items() if name != "tasks"}
+    extensions = kept.get("extensions")
+    if isinstance(extensions, Mapping) and _TASK_EXTENSION in extensions:
+        kept["extensions"] = {name: value for name, value in extensions.items() if name != _TASK_EXTENSION}
+    return kept
+
+
+def _drop_tasks(params: dict[str, Any], meta: Any) -> None:
+    """Remove task capabilities and task notifications from the parameters of a message."""
+    if params.get("capabilities"):
+        _strip(params, "capabilities")
+    if meta.__class__ is dict and meta.get(CLIENT_CAPABILITIES_META_KEY):
+        _strip(meta, CLIENT_CAPABILITIES_META_KEY)
+    if isinstance(wanted := params.get("notifications"), dict):
+        wanted.pop("taskIds", None)
+
+
+def strip_response(message: Any) -> bool:
+    """Remove tasks from a server's capabilities; returns whether there were any."""
+    result = message.get("result") if isinstance(message, dict) else None
+    return isinstance(result, dict) and _strip(result, "capabilities")
+
+
+def _strip(holder: dict[str, Any], key: str) -> bool:
+    capabilities = holder.get(key)
+    if not isinstance(capabilities, dict):
+        return False
+    if "tasks" not in capabilities and not _is_extended(capabilities.get("extensions")):
+        return False
+    holder[key] = without_tasks(capabilities)
+    return True
+
+
+def _is_extended(extensions: Any) -> bool:
+    return isinstance(extensions, dict) and _TASK_EXTENSION in extensions
+
+
+def plain_definition(definition: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """A tool definition without task support, and whether the tool can be called without a task."""
+    execution = definition.get("execution")
+    if not isinstance(execution, Mapping):
+        return dict(definition), True
+    kept = {name: value for name, value in execution.items() if name != "taskSupport"}
+    plain = {name: value for name, value in definition.items() if name != "execution"}
+    return plain | ({"execution": kept} if kept else {}), execution.get("taskSupport") != "required"

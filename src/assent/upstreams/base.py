@@ -12,6 +12,7 @@ from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.mcp.call_meta import META_KEY
 from assent.mcp.channel import CannotAsk
+from assent.mcp.envelope import is_task
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.mirrored_headers import mirror_arguments
 from assent.mcp.protocol import (
@@ -31,7 +32,6 @@ from assent.upstreams.errors import Unauthorized, UpstreamError, safe_error_text
 from assent.upstreams.http.server import Described
 from assent.upstreams.oauth.errors import NotConnected
 from assent.upstreams.suspended_calls import Ask, SuspendedCalls, UnknownRequestState
-from assent.upstreams.tasks import is_task
 from assent.web.asgi import Headers
 
 logger = logging.getLogger(__name__)
@@ -84,8 +84,8 @@ class McpLink:
         self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest
     ) -> dict[str, Any]:
         """Call another, read-only tool of the upstream; the client is not asked anything."""
-        if mcp_request.parsed_request.era is Era.MODERN:
-            mcp_request = replace(mcp_request, parsed_request=replace(mcp_request.parsed_request, capabilities=None))
+        if mcp_request.era is Era.MODERN:
+            mcp_request = replace(mcp_request, capabilities=None)
         params = {"name": tool.wire_name, "arguments": dict(arguments)}
         return await self._call_tool(call, params, param_headers(tool, arguments), mcp_request, safe=True)
 
@@ -139,7 +139,7 @@ class McpLink:
         """Send one request. If a modern upstream asks questions, put them to a handshake-era client in between."""
         result = await self._request(method, params, fields, mcp_request, safe=safe)
         for _ in range(MOST_ROUNDS):
-            if result.get("resultType") != "input_required" or mcp_request.parsed_request.era is Era.MODERN:
+            if result.get("resultType") != "input_required" or mcp_request.era is Era.MODERN:
                 return result
             answers = await _ask_all(result.get("inputRequests") or {}, mcp_request)
             params = {**params, "inputResponses": answers}
@@ -213,7 +213,7 @@ def _meta(mcp_request: McpRequest) -> dict[str, Any]:
     Neither describes the action. Anything else would reach the upstream without being digested, shown to a person
     or logged.
     """
-    meta = mcp_request.parsed_request.params.get("_meta")
+    meta = mcp_request.params.get("_meta")
     if not isinstance(meta, dict):
         return {}
     kept = {name: value for name in CARRIED if isinstance(value := meta.get(name), str) and len(value) <= LONGEST}
@@ -223,7 +223,7 @@ def _meta(mcp_request: McpRequest) -> dict[str, Any]:
 
 def with_log_level(params: dict[str, Any], mcp_request: McpRequest) -> dict[str, Any]:
     """Add the caller's log level to a request for a modern upstream; a handshake-era session sets it once."""
-    session, meta = mcp_request.session, mcp_request.parsed_request.params.get("_meta")
+    session, meta = mcp_request.session, mcp_request.params.get("_meta")
     level = session.log_level if session is not None else None
     if level is None and isinstance(meta, dict):
         level = meta.get(LOG_LEVEL_META_KEY)
@@ -246,7 +246,7 @@ async def suspended_call(
     suspended_calls: SuspendedCalls, method: str, params: dict[str, Any], mcp_request: McpRequest, request: Ask
 ) -> dict[str, Any]:
     """Run a request at an upstream that asks on the stream, for a client that calls again with its answers."""
-    principal, capabilities = mcp_request.caller, asks_of(mcp_request.parsed_request.capabilities)
+    principal, capabilities = mcp_request.caller, asks_of(mcp_request.capabilities)
     request_key = method, {name: value for name, value in params.items() if name not in _ROUND_PARAMS}
     owner, reply = (principal.tenant, principal.id), mcp_request.reply
     token = (params.get("_meta") or {}).get("progressToken")

@@ -24,7 +24,6 @@ from assent.gateway.auth.introspection import Introspection
 from assent.gateway.auth.jwt import Issuer, JwtVerifier, is_jwt
 from assent.gateway.auth.stored_api_keys import StoredApiKeys
 from assent.gateway.cors import Cors
-from assent.gateway.requests import read_head
 from assent.ports import Store
 from assent.upstreams.http.circuit_breaker import current_caller
 from assent.upstreams.http.fetch import fetch_json
@@ -127,8 +126,7 @@ class Authenticator:
 
     async def is_operator(self, headers: Headers, scope: Scope) -> bool:
         """Whether the caller is an operator, or a program on this machine that sends no credentials."""
-        head = read_head(headers)
-        if self.host_policy().refuse(head.host, head.origin) is not None:
+        if self.host_policy().refuse_headers(headers) is not None:
             return False
         try:
             local = credential_of(headers) is None and is_local(scope) and not is_forwarded(headers)

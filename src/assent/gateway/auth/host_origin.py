@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from assent.web.asgi import Headers
+
 KNOWN_NAMES = "This gateway accepts the names of its own machine and the host of `public_url` in its configuration."
 _LOOPBACK = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
 
@@ -31,6 +33,12 @@ class HostOriginPolicy:
         if origin is not None and not self._knows_origin(origin.lower()):
             return 403, "Invalid Origin header"
         return None
+
+    def refuse_headers(self, headers: Headers) -> tuple[int, str] | None:
+        """Like `refuse`, for the headers of a request; a header that is sent twice matches nothing."""
+        hosts = [value for name, value in headers if name == b"host"]
+        origins = [value for name, value in headers if name == b"origin"]
+        return self.refuse(b", ".join(hosts) if hosts else None, b", ".join(origins) if origins else None)
 
     def _knows_host(self, host: bytes) -> bool:
         return host in self._hosts or (self._loopback and _without_port(host) in _LOOPBACK)

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 from assent.core.catalogue import Catalogue
 from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions, absent_mentions
-from assent.gateway.endpoint import NonToolHandler, Serve
+from assent.gateway.dispatch import Serve
+from assent.gateway.endpoint import NonToolHandler
 from assent.gateway.hidden_text import HiddenText
 from assent.gateway.passthrough.merged import MergedServer, MergedUpstream, NonToolSource
 from assent.gateway.passthrough.non_tool import MergedSession, SingleUpstreamRelay

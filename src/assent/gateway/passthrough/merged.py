@@ -19,7 +19,7 @@ import orjson
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions
-from assent.gateway.endpoint import Serve
+from assent.gateway.dispatch import Serve
 from assent.gateway.hidden_text import HiddenText
 from assent.gateway.passthrough.descriptions import CLEANED, no_mentions
 from assent.gateway.sessions.notifications import CHANGES, Notifications
@@ -105,7 +105,7 @@ class MergedServer:
 
     async def listing(self, mcp_request: McpRequest) -> bytes:
         """The entries of all upstreams in configuration order; one that does not answer is left out and logged."""
-        method = mcp_request.parsed_request.method
+        method = mcp_request.method
         kind, key, named_by = _LISTS[method]
         if not any(kind in offer.source.capabilities for offer in self._offers()):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
@@ -123,19 +123,19 @@ class MergedServer:
         return _render(self._absent(mcp_request.caller).clean({key: kept}), mcp_request, cached=True)
 
     async def get_prompt(self, mcp_request: McpRequest) -> bytes:
-        name = mcp_request.parsed_request.params["name"]
+        name = mcp_request.params["name"]
         offer, wire_name = await self._find_prompt(name, mcp_request)
         self._check((GET, "Prompt", name), offer, mcp_request)
-        return await self._pass(offer, {**mcp_request.parsed_request.params, "name": wire_name}, mcp_request)
+        return await self._pass(offer, {**mcp_request.params, "name": wire_name}, mcp_request)
 
     async def read_resource(self, mcp_request: McpRequest) -> bytes:
-        uri = mcp_request.parsed_request.params["uri"]
+        uri = mcp_request.params["uri"]
         offer = await self._find_resource(uri, mcp_request)
         self._check((READ, "Resource", uri), offer, mcp_request)
-        return await self._pass(offer, mcp_request.parsed_request.params, mcp_request, cached=True)
+        return await self._pass(offer, mcp_request.params, mcp_request, cached=True)
 
     async def complete(self, mcp_request: McpRequest) -> bytes:
-        params = mcp_request.parsed_request.params
+        params = mcp_request.params
         ref = params["ref"]
         if ref.get("type") == "ref/prompt":
             offer, wire_name = await self._find_prompt(ref["name"], mcp_request)
@@ -150,9 +150,9 @@ class MergedServer:
 
     async def set_level(self, mcp_request: McpRequest) -> bytes:
         """Sets the log level: handshake-era upstreams get it now, modern ones with every request."""
-        session, params = mcp_request.session, mcp_request.parsed_request.params
+        session, params = mcp_request.session, mcp_request.params
         if session is None or not self._with("logging", mcp_request):
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.parsed_request.method)
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.method)
         session.log_level = params["level"]
         requested = (self._set_level(offer, params, mcp_request) for offer in self._with("logging", mcp_request))
         await asyncio.gather(*requested)
@@ -161,8 +161,8 @@ class MergedServer:
     async def subscribe(self, mcp_request: McpRequest) -> bytes:
         session = mcp_request.session
         if session is None:
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.parsed_request.method)
-        uri = mcp_request.parsed_request.params["uri"]
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.method)
+        uri = mcp_request.params["uri"]
         if uri in session.subscriptions:
             return b"{}"
         if len(session.subscriptions) >= MOST_SUBSCRIPTIONS:
@@ -181,8 +181,8 @@ class MergedServer:
     async def unsubscribe(self, mcp_request: McpRequest) -> bytes:
         session = mcp_request.session
         if session is None:
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.parsed_request.method)
-        uri = mcp_request.parsed_request.params["uri"]
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.method)
+        uri = mcp_request.params["uri"]
         session.subscriptions.pop(uri, None)
         leave = session.at_end.pop(f"watch {uri}", None)
         if leave is not None:
@@ -191,10 +191,10 @@ class MergedServer:
 
     async def listen(self, mcp_request: McpRequest) -> bytes:
         """Streams notifications until the client disconnects or the gateway stops (modern era)."""
-        if mcp_request.parsed_request.era is not Era.MODERN:
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.parsed_request.method)
-        requested = mcp_request.parsed_request.params["notifications"]
-        meta = {SUBSCRIPTION_ID: mcp_request.parsed_request.id}
+        if mcp_request.era is not Era.MODERN:
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", mcp_request.method)
+        requested = mcp_request.params["notifications"]
+        meta = {SUBSCRIPTION_ID: mcp_request.id}
         wanted: dict[str, Any] = {flag: True for flag in CHANGES.values() if requested.get(flag)}
         async with self._watching(requested.get("resourceSubscriptions") or [], mcp_request) as uris:
             if uris:
@@ -246,10 +246,10 @@ class MergedServer:
         self, offer: MergedUpstream, params: Mapping[str, Any], mcp_request: McpRequest, *, cached: bool = False
     ) -> bytes:
         try:
-            result = await offer.source.ask(mcp_request.parsed_request.method, params, mcp_request)
+            result = await offer.source.ask(mcp_request.method, params, mcp_request)
         except (NotReached, OutcomeUnknown) as failure:
             raise Unreachable(offer.source.name, str(failure), sent=True) from None
-        if mcp_request.parsed_request.method in CLEANED:
+        if mcp_request.method in CLEANED:
             clean = partial(self._absent(mcp_request.caller).clean, result)
             result = await run_large(clean, characters_in(result), offer.source.name)
         return _render(result, mcp_request, cached=cached)
@@ -295,7 +295,7 @@ class MergedServer:
             owner = owner_of(uri, listed_by_upstream) if listed or look_again else None
             if owner is not None:
                 return offers[owner]
-        code = INVALID_PARAMS if mcp_request.parsed_request.era is Era.MODERN else NOT_FOUND
+        code = INVALID_PARAMS if mcp_request.era is Era.MODERN else NOT_FOUND
         raise RpcError(code, f"Unknown resource: {uri}", {"uri": uri})
 
     async def _reload_lists(
@@ -358,7 +358,7 @@ async def _watch(offer: MergedUpstream, uri: str, caller: tuple[str, str]) -> No
 
 def _render(result: dict[str, Any], mcp_request: McpRequest, *, cached: bool = False) -> bytes:
     """The result in the caller's era."""
-    if mcp_request.parsed_request.era is Era.MODERN:
+    if mcp_request.era is Era.MODERN:
         hints = _CACHED if cached and result.get("resultType", "complete") == "complete" else {}
         return orjson.dumps({"resultType": "complete", **hints, **result})
     return orjson.dumps({key: value for key, value in result.items() if key not in ("resultType", *_CACHED)})

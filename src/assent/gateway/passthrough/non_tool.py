@@ -10,19 +10,19 @@ import orjson
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions
-from assent.gateway.endpoint import HttpExchange
+from assent.gateway.dispatch import error_response
+from assent.gateway.exchange import HttpExchange, accepts
 from assent.gateway.hidden_text import HiddenText
 from assent.gateway.passthrough.descriptions import CLEANED, LISTED, RewrittenResponse, no_mentions
 from assent.gateway.passthrough.inject import injecting
 from assent.gateway.passthrough.relay import OnAnswer, Relay, fault_body
-from assent.gateway.requests import accepts, check_params, http_status, is_request
 from assent.gateway.sessions.notifications import Notifications
 from assent.gateway.sessions.table import SessionTable, SessionTaken, TooManySessions
 from assent.mcp.channel import SUBSCRIPTION_ID
-from assent.mcp.envelope import is_relayed
+from assent.mcp.envelope import is_relayed, is_task_method, strip_response
 from assent.mcp.jsonrpc import RpcError, error_body, result_body
 from assent.mcp.protocol import HANDSHAKE_PROTOCOL_VERSIONS, INVALID_REQUEST, LATEST_HANDSHAKE_VERSION, METHOD_NOT_FOUND
-from assent.mcp.requests import Era, ParsedRequest
+from assent.mcp.requests import Era, check_params, is_request
 from assent.mcp.seen_events import SeenEventIds
 from assent.mcp.server_identity import ServerIdentity
 from assent.mcp.session import McpSession
@@ -30,7 +30,6 @@ from assent.mcp.sse import render
 from assent.pipeline.other_requests import OtherRequests, rpc_error
 from assent.upstreams.errors import ProtocolViolation, Unreachable
 from assent.upstreams.http.connection import UpstreamResponse
-from assent.upstreams.tasks import is_task_method, strip_response
 from assent.web.asgi import Headers, Scope, Send
 from assent.web.http import DisconnectWatcher, respond, respond_error
 
@@ -82,7 +81,9 @@ class SingleUpstreamRelay:
 
     async def forward(self, exchange: HttpExchange, message: Any, session: McpSession | None) -> None:
         if message is not None and not is_relayed(message):
-            return await _not_relayed(exchange, message)
+            if message.get("id") is None:
+                return await respond(exchange.send, 202, b"")
+            return await _not_found(exchange, message, None)  # Not exactly one of the protocol's methods.
         method = message.get("method") if isinstance(message, dict) else None
         if is_task_method(method):
             return await _not_found(exchange, message, session)
@@ -95,8 +96,8 @@ class SingleUpstreamRelay:
                     exchange.send, 200, error_body(message["id"], error.code, error.message, error.data)
                 )
         seen_events = session.seen_events if session is not None else SeenEventIds()
-        if exchange.head.last_event is not None and exchange.head.last_event not in seen_events:
-            exchange = replace(exchange, scope=_without(exchange.scope, b"last-event-id"))
+        if exchange.last_event is not None and exchange.last_event not in seen_events:
+            exchange.scope = _without(exchange.scope, b"last-event-id")
         if self.notifications is not None and message is None and session is not None:
             async with injecting(exchange.send, session.next_message) as send:
                 await self._relay(exchange, seen_events.listening(send), message)
@@ -163,16 +164,8 @@ class SingleUpstreamRelay:
             fault = Unreachable(self.relay.calls.name, "has no test endpoint", sent=False)
             return await respond(exchange.send, fault.status, fault_body(message, fault))
         await relay.forward(
-            _without(exchange.scope, *_NOT_OF[exchange.head.era]), exchange.receive, send, message, on_answer
+            _without(exchange.scope, *_NOT_OF[exchange.era]), exchange.receive, send, message, on_answer
         )
-
-
-async def _not_relayed(exchange: HttpExchange, message: dict[str, Any]) -> None:
-    """Answers for the upstream if the method is not exactly one of the protocol's."""
-    if message.get("id") is None:
-        return await respond(exchange.send, 202, b"")
-    body = error_body(message["id"], METHOD_NOT_FOUND, "Method not found", message["method"])
-    await respond(exchange.send, http_status(exchange.head.era, METHOD_NOT_FOUND), body)
 
 
 def _without(scope: Scope, *starts: bytes) -> Scope:
@@ -195,7 +188,7 @@ class MergedSession:
         params = message.get("params") or {}
         version = negotiate(params)
         try:
-            check_params(ParsedRequest(Era.HANDSHAKE, version, message["id"], "initialize", params, None))
+            check_params(Era.HANDSHAKE, version, "initialize", params)
         except RpcError as error:
             body = error_body(message["id"], error.code, error.message, error.data)
             return await respond(exchange.send, 200, body)
@@ -210,11 +203,11 @@ class MergedSession:
             await self._stream(exchange, session)
         elif not is_request(message):
             await self._acknowledge(exchange, session)
-        elif message["method"] == "server/discover" and exchange.head.era is Era.MODERN:
+        elif message["method"] == "server/discover" and exchange.era is Era.MODERN:
             await respond(
                 exchange.send, 200, result_body(message["id"], self._identity_for(exchange).discover_result())
             )
-        elif session is None and exchange.head.era is Era.HANDSHAKE:
+        elif session is None and exchange.era is Era.HANDSHAKE:
             await _missing_session(exchange)
         else:
             await _not_found(exchange, message, session)
@@ -234,7 +227,7 @@ class MergedSession:
         await respond(exchange.send, 202, b"", [_session_header(session)])
 
     async def _stream(self, exchange: HttpExchange, session: McpSession) -> None:
-        if not accepts(exchange.head.accept)[1]:
+        if not accepts(exchange.accept)[1]:
             return await respond_error(exchange.send, 406, "Not Acceptable: accept text/event-stream")
         if session.streaming:
             sentence = "Conflict: Only one SSE stream is allowed per session"
@@ -293,9 +286,9 @@ def _session_header(session: McpSession) -> tuple[bytes, bytes]:
 
 
 async def _not_found(exchange: HttpExchange, message: dict[str, Any], session: McpSession | None) -> None:
-    status = http_status(exchange.head.era, METHOD_NOT_FOUND)
-    body = error_body(message.get("id"), METHOD_NOT_FOUND, "Method not found", message["method"])
-    await respond(exchange.send, status, body, [_session_header(session)] if session else None)
+    error = RpcError(METHOD_NOT_FOUND, "Method not found", message["method"])
+    response = error_response(error, message.get("id"), exchange.era)
+    await respond(exchange.send, response.status, response.body, [_session_header(session)] if session else None)
 
 
 async def _missing_session(exchange: HttpExchange) -> None:

@@ -3,16 +3,16 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any
 
 import orjson
 
 from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.dispatch import error_response
 from assent.gateway.passthrough.descriptions import RewrittenResponse
-from assent.gateway.requests import read_head
 from assent.mcp import strict_json
-from assent.mcp.jsonrpc import error_body, malformed_body
+from assent.mcp.jsonrpc import malformed_body
+from assent.mcp.requests import Era
 from assent.mcp.strict_json import JsonLimits, Malformed
 from assent.upstreams.errors import ProtocolViolation, UpstreamError
 from assent.upstreams.http.connection import UpstreamResponse
@@ -36,7 +36,6 @@ _DOWN = frozenset(
 _JSON = b"application/json"
 _METHODS = frozenset({"GET", "POST", "DELETE"})
 _FOREVER = float("inf")
-UPSTREAM_FAULT = -31002  # JSON-RPC code; own codes lie outside -32768..-32000.
 _STREAM_METHODS = frozenset({"subscriptions/listen"})
 
 OnAnswer = Callable[[UpstreamResponse], None]
@@ -59,8 +58,7 @@ class Relay:
         if scope["type"] != "http":
             return
         headers: Headers = scope["headers"]
-        head = read_head(headers)
-        if (refusal := self.host_policy.refuse(head.host, head.origin)) is not None:
+        if (refusal := self.host_policy.refuse_headers(headers)) is not None:
             return await respond_error(send, *refusal)
         if scope["method"] not in _METHODS:
             return await respond_error(send, 405, "Method Not Allowed", [(b"allow", b"GET, POST, DELETE")])
@@ -172,16 +170,4 @@ def _method_of(message: Any) -> str | None:
 def fault_body(message: Any, fault: UpstreamError) -> bytes:
     """An upstream error as the response to `message`, which may not be a request."""
     request_id = message.get("id") if isinstance(message, dict) and "method" in message else None
-    return error_body(request_id, UPSTREAM_FAULT, str(fault), fault_problem(fault))
-
-
-def fault_problem(fault: UpstreamError) -> dict[str, Any]:
-    return {
-        "type": "about:blank",
-        "title": HTTPStatus(fault.status).phrase,
-        "status": fault.status,
-        "detail": str(fault),
-        "code": fault.code,
-        "remedy": fault.remedy,
-        "retryable": not fault.sent,
-    }
+    return error_response(fault, request_id, Era.HANDSHAKE).body

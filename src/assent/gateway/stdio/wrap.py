@@ -17,41 +17,29 @@ import orjson
 
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.gateway.dispatch import UPSTREAM_FAULT, Dispatcher, error_response, read_message, take_for_session
 from assent.gateway.hidden_text import HiddenText
 from assent.gateway.passthrough.descriptions import CLEANED
-from assent.gateway.passthrough.relay import UPSTREAM_FAULT, fault_problem
-from assent.gateway.requests import (
-    check_params,
-    is_notification,
-    is_request,
-    is_response,
-    read_handshake,
-    read_modern_line,
-)
-from assent.gateway.stdio.channel import StdioChannel
-from assent.gateway.stdio.era_adapter import adapt
-from assent.gateway.stdio.open_requests import OpenRequests
+from assent.gateway.stdio.channel import OpenRequests, StdioChannel
 from assent.gateway.stdio.tool_list import ToolList
 from assent.gateway.tool_service import ToolService
-from assent.mcp import strict_json
 from assent.mcp.channel import CannotAsk
-from assent.mcp.envelope import is_relayed, own_members, rebuild
+from assent.mcp.envelope import ENVELOPE_KEYS, is_relayed, is_task_method, own_members, strip_response
 from assent.mcp.jsonrpc import RequestId, RpcError, error_body, malformed_body, result_body
 from assent.mcp.protocol import (
     CLIENT_CAPABILITIES_META_KEY,
-    INTERNAL_ERROR,
+    DEFAULT_NEGOTIATED_VERSION,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     PROTOCOL_VERSION_META_KEY,
 )
-from assent.mcp.requests import Era, McpRequest
+from assent.mcp.requests import Era, McpRequest, is_notification, is_request, is_response, read_modern_line
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import Malformed
 from assent.pipeline.other_requests import OtherRequests, rpc_error
 from assent.upstreams.base import asks_of
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.stdio.server import StdioUpstream
-from assent.upstreams.tasks import is_task_method, strip_request, strip_response
 
 logger = logging.getLogger(__name__)
 
@@ -59,6 +47,9 @@ LONGEST_CALL = 3600.0
 FINISHES_WITHIN = 10.0
 MOST_HELD = 1000
 _SERVED = frozenset({"tools/call", "tools/list"})
+_CACHED = frozenset({"resources/list", "resources/templates/list", "resources/read", "prompts/list"})
+_ALIKE = _CACHED | {"prompts/get", "completion/complete"}
+"""Methods that both eras have."""
 
 Write = Callable[[bytes], None]
 
@@ -68,6 +59,9 @@ class Current(Protocol):
 
     @property
     def tools(self) -> ToolService: ...
+
+    @property
+    def dispatcher(self) -> Dispatcher: ...
 
     @property
     def others(self) -> OtherRequests: ...
@@ -106,7 +100,7 @@ class StdioGateway:
         """Take every line of the client until it closes its end, then finish what it asked for."""
         async for line in lines:
             try:
-                message = rebuild(strict_json.parse(line))
+                message = read_message(line)
             except Malformed as error:
                 self._write(malformed_body(error))
                 continue
@@ -137,7 +131,7 @@ class StdioGateway:
     async def _take(self, message: Any) -> None:
         if is_request(message):
             await self._request(message)
-        elif is_response(message) and self._session.settle(message):
+        elif take_for_session(message, self._session):
             return
         elif is_response(message) or is_notification(message):
             await self._aside(message)
@@ -146,25 +140,19 @@ class StdioGateway:
 
     async def _request(self, message: dict[str, Any]) -> None:
         request_id: RequestId = message["id"]
-        strip_request(message)
         try:
             await self._dispatch(message)
-        except RpcError as error:
-            self._write(error_body(request_id, error.code, error.message, error.data))
-        except UpstreamError as fault:
-            self._write(error_body(request_id, UPSTREAM_FAULT, str(fault), fault_problem(fault)))
-            if not self._opened.is_set() and not self.failed.done():
-                self.failed.set_result(fault.detail)
         except asyncio.CancelledError:
             if not self._session.was_cancelled(request_id):
                 self._write(error_body(request_id, UPSTREAM_FAULT, self._over))
                 raise
-        except Exception:
-            logger.exception("a request could not be answered")
-            self._write(error_body(request_id, INTERNAL_ERROR, "Internal server error"))
+        except Exception as error:
+            self._write(error_response(error, request_id, Era.HANDSHAKE).body)
+            if isinstance(error, UpstreamError) and not self._opened.is_set() and not self.failed.done():
+                self.failed.set_result(error.detail)
 
     async def _dispatch(self, message: dict[str, Any]) -> None:
-        method = message["method"]
+        method, dispatcher = message["method"], self._current().dispatcher
         if method == "server/discover" and not self._opened.is_set():
             return await self._discover(message)
         if method == "ping" and self._era is None:
@@ -173,18 +161,32 @@ class StdioGateway:
             self._era = Era.MODERN if method != "initialize" and _is_enveloped(message) else Era.HANDSHAKE
             return await self._open(message)
         await self._opened.wait()
-        if is_task_method(method):
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
+        if (stopped := await dispatcher.stop(message, self._principal)) is not None:
+            return self._write(stopped.body)
         if method in _SERVED:
             return await self._serve(message)
+        if is_task_method(method):
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
         self._apply_policies(message)
         if self._era is Era.MODERN and not self._server.is_modern:
-            result = await adapt(read_modern_line(message), self._server, StdioChannel(self.tell, self.ask))
+            result = await self._adapt(message)
             await self._describe(method, {"jsonrpc": "2.0", "id": message["id"], "result": result})
         elif not is_relayed(message):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
         else:
             await self._pass(message)
+
+    async def _adapt(self, message: dict[str, Any]) -> dict[str, Any]:
+        """The result of a modern request from a server that knows only the methods both eras have."""
+        method, params = message["method"], message.get("params") or {}
+        read_modern_line(message)
+        if method not in _ALIKE:
+            raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
+        meta = {name: value for name, value in params.get("_meta", {}).items() if name not in ENVELOPE_KEYS}
+        sent = {name: value for name, value in params.items() if name != "_meta"} | ({"_meta": meta} if meta else {})
+        result = await self._server.exchange(method, sent, StdioChannel(self.tell, self.ask))
+        hints = {"ttlMs": 0, "cacheScope": "private"} if method in _CACHED else {}
+        return {**hints, "resultType": "complete", **result}
 
     def _apply_policies(self, message: dict[str, Any]) -> None:
         """Raise for what policies deny, and leave denied resources out of a subscription."""
@@ -271,32 +273,23 @@ class StdioGateway:
         self.tell(answer)
 
     async def _serve(self, message: dict[str, Any]) -> None:
-        modern = self._era is Era.MODERN
-        if modern:
-            parsed_request = read_modern_line(message)
+        era, session = self._era or Era.HANDSHAKE, self._session
+        if era is Era.MODERN:
+            version, capabilities = read_modern_line(message)
         else:
-            parsed_request = read_handshake(message, self._session.version, self._session.capabilities)
-        with self._session.running(parsed_request.id):
-            check_params(parsed_request)
+            version, capabilities = session.version or DEFAULT_NEGOTIATED_VERSION, session.capabilities
+        with session.running(message["id"]):
             await self._tools.load()
-            mcp_request = McpRequest(
-                parsed_request,
-                self._principal,
-                [],
-                None if modern else self._session,
-                StdioChannel(self.tell, self.ask),
-            )
-            governed = self._current().tools
-            serve = governed.call if parsed_request.method == "tools/call" else governed.listing
-            self._write(result_body(parsed_request.id, await serve(mcp_request)))
+            request = McpRequest(
+                era, version, message["id"], message["method"], message.get("params") or {}, capabilities,
+                self._principal, None if era is Era.MODERN else session, StdioChannel(self.tell, self.ask),
+            )  # fmt: skip
+            self._write((await self._current().dispatcher.answer(request)).body)
 
     async def _aside(self, message: dict[str, Any]) -> None:
         """A notification, or the answer to a question that was the server's."""
         if message.get("method") == "notifications/cancelled":
-            params = message.get("params") or {}
-            if self._session.cancel(params.get("requestId")):
-                return
-            self._open_requests.remove(params.get("requestId"))
+            self._open_requests.remove((message.get("params") or {}).get("requestId"))
         if not is_relayed(message):
             return  # a request without an id, for example: the server might run it, and nobody has governed it
         if "method" not in message and not self._open_requests.take_question(message.get("id")):

@@ -12,7 +12,6 @@ from assent.core.outcome import Refusal
 from assent.errors import StoreError
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.generation import Generation
-from assent.gateway.requests import read_head
 from assent.gateway.state import GatewayState
 from assent.mcp import strict_json
 from assent.people.api.inputs import check_body, read_query
@@ -76,8 +75,7 @@ class ApiApp:
         return await route.handler(ApiRequest(principal, generation.ports, found, query, body, gateway=self._gateway))
 
     def _check_doors(self, generation: Generation, headers: Headers) -> None:
-        head = read_head(headers)
-        refused = generation.rulebook.authenticator.host_policy().refuse(head.host, head.origin)
+        refused = generation.rulebook.authenticator.host_policy().refuse_headers(headers)
         if refused is not None:
             raise ApiProblem("api.wrong_host" if refused[0] == 421 else "api.foreign_origin", f"{refused[1]}.")
 

@@ -114,7 +114,7 @@ class HttpLink(McpLink):
     ) -> dict[str, Any]:
         endpoint = self._endpoint_for(mcp_request.caller)
         if endpoint.modern and (mcp_request.session is None or not self.relayed):
-            capabilities, owner = asks_of(mcp_request.parsed_request.capabilities), self._owner(mcp_request.caller)
+            capabilities, owner = asks_of(mcp_request.capabilities), self._owner(mcp_request.caller)
             peer = SessionContext(LATEST_MODERN_VERSION, None, capabilities, owner)
             sent = with_log_level(params, mcp_request)
             return await endpoint.server.request(
@@ -132,7 +132,7 @@ class HttpLink(McpLink):
             return await self._in_session(mcp_request, run)
 
         if (
-            mcp_request.parsed_request.era is Era.MODERN
+            mcp_request.era is Era.MODERN
             and not endpoint.modern
             and (await endpoint.ensure_described())
             and not endpoint.modern
@@ -142,20 +142,20 @@ class HttpLink(McpLink):
 
     async def _in_session(self, mcp_request: McpRequest, run: Callable[[SessionContext], Awaitable[T]]) -> T:
         """Run a request in the upstream's session for this caller, if the upstream keeps sessions."""
-        principal, session, parsed_request = mcp_request.caller, mcp_request.session, mcp_request.parsed_request
+        principal, session = mcp_request.caller, mcp_request.session
         endpoint = self._endpoint_for(principal)
         if self.relayed and session is not None:
-            return await run(SessionContext(parsed_request.version, session.id, parsed_request.capabilities))
+            return await run(SessionContext(mcp_request.version, session.id, mcp_request.capabilities))
         if not endpoint.modern:
             await endpoint.ensure_described()
         if endpoint.modern:
-            capabilities = asks_of(parsed_request.capabilities)
+            capabilities = asks_of(mcp_request.capabilities)
             return await run(SessionContext(LATEST_MODERN_VERSION, None, capabilities, self._owner(principal)))
         # A modern client states its capabilities with each request, and one without a session has none.
-        capabilities = asks_of(parsed_request.capabilities) if parsed_request.era is Era.MODERN else {}
+        capabilities = asks_of(mcp_request.capabilities) if mcp_request.era is Era.MODERN else {}
         owner: Hashable = (principal.tenant, principal.id, repr(sorted(capabilities.items())))
         if session is not None:
-            owner, capabilities = session.id, asks_of(parsed_request.capabilities)
+            owner, capabilities = session.id, asks_of(mcp_request.capabilities)
             session.at_end.setdefault(self.name, lambda: endpoint.upstream_sessions.end(owner))
         for last in (False, True):
             caller, credential = (principal.tenant, principal.id), self._owner(principal)

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from assent.mcp.channel import StreamListener
-from assent.mcp.envelope import with_envelope
+from assent.mcp.envelope import with_envelope, without_tasks
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import (
     LATEST_HANDSHAKE_VERSION,
@@ -27,7 +27,6 @@ from assent.upstreams.http.transport import McpHttpTransport, SessionContext
 from assent.upstreams.oauth.credentials import Credentials
 from assent.upstreams.oauth.owner import SHARED, CredentialOwner
 from assent.upstreams.pagination import all_pages
-from assent.upstreams.tasks import without_tasks
 from assent.web.asgi import Headers
 
 _SMALL = 65536

@@ -101,7 +101,7 @@ class StdioLink(McpLink):
     ) -> dict[str, Any]:
         with self.logs.during(self._check_served(mcp_request)):
             await self.upstream.ready()
-            capabilities = asks_of(mcp_request.parsed_request.capabilities)
+            capabilities = asks_of(mcp_request.capabilities)
             if self.upstream.is_modern:
                 sent = with_log_level(params, mcp_request)
                 return await self.upstream.request(method, sent, capabilities, mcp_request.reply)
@@ -110,7 +110,7 @@ class StdioLink(McpLink):
                 with self._questions.during(mcp_request, stream_listener):
                     return await self.upstream.request(method, params, capabilities, stream_listener)
 
-            if mcp_request.parsed_request.era is Era.MODERN:
+            if mcp_request.era is Era.MODERN:
                 return await suspended_call(self._suspended_calls, method, params, mcp_request, request)
             return await request(mcp_request.reply)
 

@@ -58,8 +58,8 @@ class StdioLogs:
 
 def wants(mcp_request: McpRequest, level: Any) -> bool:
     """Whether a request's client wants messages of this level; a modern client says so with each request."""
-    if mcp_request.parsed_request.era is Era.MODERN:
-        meta = mcp_request.parsed_request.params.get("_meta")
+    if mcp_request.era is Era.MODERN:
+        meta = mcp_request.params.get("_meta")
         least = meta.get(LOG_LEVEL_META_KEY) if isinstance(meta, dict) else None
     else:
         least = (mcp_request.session.log_level or _DEFAULT_LEVEL) if mcp_request.session is not None else None

@@ -1,17 +1,131 @@
-"""Writes a response as one JSON body, or as an event stream if something is sent before the answer."""
+"""One HTTP exchange with a client: the headers of its request, and the response.
+
+The response is one JSON body, or an event stream if something is sent before the answer.
+"""
 
 import asyncio
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import orjson
 
+from assent.core.principal import Principal
 from assent.mcp.channel import CannotAsk
 from assent.mcp.event_log import EventLog
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.protocol import HANDSHAKE_PROTOCOL_VERSIONS
+from assent.mcp.requests import Era
 from assent.mcp.session import McpSession
 from assent.mcp.sse import render
-from assent.web.asgi import Headers, Send
+from assent.web.asgi import Headers, Receive, Scope, Send
 from assent.web.http import DisconnectWatcher, SlowRequestTimer, respond
+
+_PARAM_PREFIX = b"mcp-param-"
+_ROUTING = frozenset({b"mcp-protocol-version", b"mcp-method", b"mcp-name"})
+_TEXTS = _ROUTING | {b"mcp-session-id", b"last-event-id", b"idempotency-key"}
+_READ = _TEXTS | {b"accept", b"content-type", b"host", b"origin"}
+
+
+@dataclass(slots=True)
+class HttpExchange:
+    """One HTTP request and the way back, with the headers that the gateway uses."""
+
+    scope: Scope
+    receive: Receive
+    send: Send
+    era: Era
+    version: str | None
+    mcp_method: str | None
+    mcp_name: str | None
+    session_id: str | None
+    last_event: str | None
+    accept: bytes
+    content_type: bytes
+    host: bytes | None
+    origin: bytes | None
+    key: str | None
+    """The `Idempotency-Key` header."""
+    mirrors: Headers
+    """The `Mcp-Param-*` headers, which repeat arguments."""
+    duplicated: str | None
+    """A routing header that is sent twice."""
+    caller: Principal = field(init=False)
+    """Set once the caller is authenticated."""
+
+    def check_post(self) -> None:
+        """Checks that a POST sends JSON and accepts both JSON and an event stream."""
+        if not self.content_type.lower().startswith(b"application/json"):
+            raise NotAcceptable(400, "Invalid Content-Type header: send application/json")
+        if accepts(self.accept) != (True, True):
+            raise NotAcceptable(406, "Not Acceptable: accept both application/json and text/event-stream")
+
+
+class NotAcceptable(Exception):
+    """An HTTP-level error: a status and a sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+        self.sentence = sentence
+
+
+def read_exchange(scope: Scope, receive: Receive, send: Send) -> HttpExchange:
+    """Reads the relevant headers in one pass.
+
+    Repeated headers are joined by commas, so two hosts or two sessions match none; a repeated routing header is an
+    error of its own.
+    """
+    fields: dict[bytes, bytes] = {}
+    mirrors: Headers = []
+    duplicated: str | None = None
+    for header in scope["headers"]:
+        name, value = header
+        if name in _READ:
+            if name not in fields:
+                fields[name] = value
+            elif name in _ROUTING:
+                duplicated = duplicated or name.decode()
+            elif name == b"idempotency-key":
+                fields[name] = b'"'  # An invalid value: two joined keys would look like a third key.
+            else:
+                fields[name] += b", " + value
+        elif name.startswith(_PARAM_PREFIX):
+            mirrors.append(header)
+    texts = {name: value.decode("latin-1") for name, value in fields.items() if name in _TEXTS}
+    text, version = texts.get, texts.get(b"mcp-protocol-version")
+    return HttpExchange(
+        scope,
+        receive,
+        send,
+        Era.HANDSHAKE if version is None or version in HANDSHAKE_PROTOCOL_VERSIONS else Era.MODERN,
+        version,
+        text(b"mcp-method"),
+        text(b"mcp-name"),
+        text(b"mcp-session-id"),
+        text(b"last-event-id"),
+        fields.get(b"accept", b""),
+        fields.get(b"content-type", b""),
+        fields.get(b"host"),
+        fields.get(b"origin"),
+        text(b"idempotency-key"),
+        mirrors,
+        duplicated,
+    )
+
+
+@lru_cache(256)
+def accepts(accept: bytes) -> tuple[bool, bool]:
+    """Whether `Accept` allows JSON, and whether it allows an event stream."""
+    kinds = {part.split(b";")[0].strip().lower() for part in accept.split(b",")}
+    anything = b"*/*" in kinds
+    return (
+        anything or not kinds.isdisjoint((b"application/json", b"application/*")),
+        anything or not kinds.isdisjoint((b"text/event-stream", b"text/*")),
+    )
+
+
+# The response
 
 _PING = b": ping\r\n\r\n"
 STREAM: Headers = [
