@@ -10,12 +10,12 @@ from httpx2 import AsyncClient, MockTransport, Request, Response
 
 from assent.core.principal import Principal
 from assent.stores.memory import MemoryStore
+from assent.upstreams.errors import OAuthProblem
 from assent.upstreams.oauth import discovery
 from assent.upstreams.oauth.discovery import OAuthClient
-from assent.upstreams.oauth.errors import OAuthProblem
 from assent.upstreams.oauth.grants import Token
 from assent.upstreams.oauth.tokens import TokenSource
-from assent.upstreams.oauth.vault import CredentialVault
+from assent.upstreams.vault import CredentialVault
 
 ANN = Principal("ann", "human")
 END = "https://id.example/token"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from assent.upstreams.errors import OAuthProblem
 from assent.upstreams.oauth.discovery import check_address
-from assent.upstreams.oauth.errors import OAuthProblem
 
 OUTSIDE = "https://mcp.example.com/mcp"
 

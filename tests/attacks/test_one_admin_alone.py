@@ -22,7 +22,7 @@ from assent.core.characters import plain_form
 from assent.core.document import Document
 from assent.core.principal import Principal, person_of
 from assent.errors import SettingsError
-from assent.upstreams.oauth.owner import PersonOwner, owner_of
+from assent.upstreams.credentials import PersonOwner, owner_of
 from support.console_browser import signed_in
 from support.gateways import CONTRACTS, post, rpc, shop_gateway
 from support.problems import problem
@@ -221,7 +221,7 @@ async def test_a_connection_of_an_earlier_version_moves_to_its_subject_and_only_
 
 async def old_connection(app: Any, owner: PersonOwner) -> str:
     """What 0.2.0 kept: nothing in it says whose it is."""
-    from assent.upstreams.oauth.vault import _id
+    from assent.upstreams.vault import _id
 
     id = _id("shop", owner)
     draft = Document("upstream_credential", id, app.runtime.vault.seal({"key": "old"}, id), owner.tenant)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assent.mcp.jsonrpc import RpcError
-from assent.upstreams.oauth.owner import SHARED
+from assent.upstreams.credentials import SHARED
 from support.gateways import gateway
 from support.oauth_server import oauth_server
 from upstreams.oauth.test_gateway import settings

@@ -9,8 +9,7 @@ import httpx2
 import pytest
 
 import support.oauth_server
-from assent.upstreams.oauth.credentials import insufficient_scope
-from assent.upstreams.oauth.owner import SHARED
+from assent.upstreams.credentials import SHARED, insufficient_scope
 from support.gateways import gateway
 from support.oauth_server import oauth_server
 from support.problems import problem

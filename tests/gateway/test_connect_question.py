@@ -17,7 +17,7 @@ from mcp_types import ElicitRequestURLParams, ElicitResult
 
 import assent.gateway.connect_question
 from assent.gateway.app import GatewayApp
-from assent.upstreams.oauth.owner import SHARED
+from assent.upstreams.credentials import SHARED
 from support.gateways import gateway, post, rpc
 from support.oauth_server import OAuthServer, oauth_server
 from support.problems import problem

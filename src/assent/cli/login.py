@@ -21,7 +21,7 @@ from assent.errors import Fault, SettingsError
 if TYPE_CHECKING:
     from assent.config.model import Settings, UpstreamSettings
     from assent.upstreams.oauth.grants import SignIn
-    from assent.upstreams.oauth.vault import CredentialVault
+    from assent.upstreams.vault import CredentialVault
 
 _PAGE = b"<!doctype html><title>Assent</title><p>%b You can close this page and go back to the terminal.</p>"
 
@@ -87,9 +87,9 @@ def _entry(settings: Settings, upstream: str) -> UpstreamSettings:
 async def _login(
     settings: Settings, upstream: str, entry: UpstreamSettings, browser: bool, port: int, within: int, more: str
 ) -> None:
-    from assent.upstreams.oauth.errors import OAuthProblem
+    from assent.upstreams.credentials import SHARED
+    from assent.upstreams.errors import OAuthProblem
     from assent.upstreams.oauth.login import begin_sign_in, finish_sign_in
-    from assent.upstreams.oauth.owner import SHARED
 
     assert entry.url is not None
     try:
@@ -126,7 +126,7 @@ def _read_key(upstream: str) -> str:
 
 
 async def _keep_key(settings: Settings, upstream: str, key: str) -> None:
-    from assent.upstreams.oauth.owner import SHARED
+    from assent.upstreams.credentials import SHARED
 
     async with _vault(settings) as vault:
         await vault.put(upstream, SHARED, {"key": key}, by=operator())
@@ -135,7 +135,7 @@ async def _keep_key(settings: Settings, upstream: str, key: str) -> None:
 @asynccontextmanager
 async def _vault(settings: Settings) -> AsyncIterator[CredentialVault]:
     from assent.stores.open import open_store
-    from assent.upstreams.oauth.vault import CredentialVault
+    from assent.upstreams.vault import CredentialVault
 
     store = await open_store(settings.store)
     try:
@@ -151,8 +151,8 @@ def _show(started: SignIn, browser: bool) -> None:
 
 
 async def _logout(settings: Settings, upstream: str) -> None:
+    from assent.upstreams.credentials import SHARED
     from assent.upstreams.oauth.login import disconnect
-    from assent.upstreams.oauth.owner import SHARED
 
     async with _vault(settings) as vault:
         done = await disconnect(vault, upstream, SHARED, operator())

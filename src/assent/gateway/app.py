@@ -43,8 +43,8 @@ from assent.pipeline.stop_switches import StopSwitches
 from assent.ports import Ports, Store
 from assent.stores.open import open_store
 from assent.stores.probe import StoreProbe
-from assent.upstreams.oauth.vault import CredentialVault
 from assent.upstreams.stdio.link import StdioLink
+from assent.upstreams.vault import CredentialVault
 from assent.web.asgi import App, Headers, LazyApp, Receive, Scope, Send
 from assent.web.http import respond
 

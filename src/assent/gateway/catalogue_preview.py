@@ -22,7 +22,7 @@ from assent.gateway.served_tools import ServedTools, compile_served, contracts_o
 from assent.gateway.upstream_factory import Link, UpstreamFactory
 from assent.stores.inspect import schema_of
 from assent.stores.open import open_store
-from assent.upstreams.oauth.vault import CredentialVault
+from assent.upstreams.vault import CredentialVault
 
 
 @dataclass(frozen=True, slots=True)

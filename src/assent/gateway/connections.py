@@ -12,9 +12,9 @@ from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.gateway.upstream_factory import Link
 from assent.ports import ConnectionNeeded
-from assent.upstreams.oauth.owner import owner_of
-from assent.upstreams.oauth.vault import CredentialVault
+from assent.upstreams.credentials import owner_of
 from assent.upstreams.openapi.link import OpenApiLink
+from assent.upstreams.vault import CredentialVault
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from assent.pipeline.ports_factory import make_ports
 from assent.pipeline.stop_switches import StopSwitches
 from assent.ports import Ports, Store, Work
 from assent.upstreams.http.subscriptions import Subscriptions
-from assent.upstreams.oauth.vault import CredentialVault
+from assent.upstreams.vault import CredentialVault
 from assent.web.asgi import App
 
 

@@ -17,8 +17,8 @@ from assent.gateway.auth.authenticator import AuthParts
 from assent.gateway.catalogue import CatalogueLoader
 from assent.gateway.generation import Generation, Runtime
 from assent.gateway.recent_calls import RecentCalls
+from assent.upstreams.credentials import CredentialOwner
 from assent.upstreams.http.circuit_breaker import Health
-from assent.upstreams.oauth.owner import CredentialOwner
 
 _HEALTHY = Health("closed", 0, None)
 

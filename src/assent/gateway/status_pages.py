@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import orjson
 
 from assent.gateway.generation import Generation
-from assent.upstreams.oauth import credentials as oauth_client
+from assent.upstreams import credentials as oauth_client
 from assent.web.asgi import Headers, Receive, Scope, Send
 from assent.web.http import respond, respond_error
 

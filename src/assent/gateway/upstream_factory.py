@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any
 from assent.config.model import Settings, UpstreamClient, UpstreamSettings
 from assent.errors import Fault, SettingsError
 from assent.ports import Store
+from assent.upstreams.credentials import CredentialOwner, Credentials
 from assent.upstreams.http.address import BadAddress, UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.fetch import fetch_text
 from assent.upstreams.http.link import HttpLink
 from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.http.server import HttpUpstream
-from assent.upstreams.oauth.credentials import Credentials
-from assent.upstreams.oauth.owner import CredentialOwner
-from assent.upstreams.oauth.vault import CredentialVault
 from assent.upstreams.openapi.link import OpenApiLink
 from assent.upstreams.stdio.link import StdioLink
 from assent.upstreams.stdio.process import LaunchSpec, StartProcess, inherited_environment
 from assent.upstreams.stdio.server import StdioUpstream
+from assent.upstreams.vault import CredentialVault
 
 if TYPE_CHECKING:
     from assent.upstreams.oauth.exchange import ExchangeTerms

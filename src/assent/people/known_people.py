@@ -13,8 +13,8 @@ from assent.people.accounts import KIND as ACCOUNTS
 from assent.people.passkey_records import KIND as PASSKEYS
 from assent.people.sessions import KIND as SESSIONS
 from assent.ports import Ports
-from assent.upstreams.oauth.owner import PersonOwner
-from assent.upstreams.oauth.vault import CredentialVault
+from assent.upstreams.credentials import PersonOwner
+from assent.upstreams.vault import CredentialVault
 
 MOST = 100_000
 KEY = "a person with a key"

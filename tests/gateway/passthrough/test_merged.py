@@ -16,7 +16,7 @@ from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
 from assent.gateway.app import GatewayApp
-from assent.upstreams.oauth.owner import SHARED
+from assent.upstreams.credentials import SHARED
 from support.aging import aged
 from support.gateways import gateway, post, rpc
 from support.library_server import Library

@@ -10,7 +10,7 @@ import orjson
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
-from assent.upstreams.oauth.owner import PersonOwner
+from assent.upstreams.credentials import PersonOwner
 from support.gateways import gateway
 from support.scripted_server import Conversation, ScriptedServer
 

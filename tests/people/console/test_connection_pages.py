@@ -11,7 +11,7 @@ import httpx2
 
 from assent.contract.yaml_document import write_yaml
 from assent.core.principal import Principal
-from assent.upstreams.oauth.owner import SHARED, PersonOwner
+from assent.upstreams.credentials import SHARED, PersonOwner
 from support.console_browser import signed_in
 from support.gateways import gateway
 from support.oauth_server import OAuthServer, oauth_server

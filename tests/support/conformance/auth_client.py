@@ -25,10 +25,9 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 
 from assent.core.principal import Principal
 from assent.gateway.app import GatewayApp
+from assent.upstreams.credentials import SHARED, SubjectToken, current_subject, owner_of
 from assent.upstreams.http.link import HttpLink
-from assent.upstreams.oauth.credentials import SubjectToken, current_subject
 from assent.upstreams.oauth.login import begin_sign_in, finish_sign_in
-from assent.upstreams.oauth.owner import SHARED, owner_of
 from support.gateways import gateway
 from support.problems import problem
 

@@ -14,8 +14,8 @@ from assent.cli import cli
 from assent.config.keyring import Keyring
 from assent.config.load import load_settings
 from assent.stores.open import open_store
-from assent.upstreams.oauth.owner import SHARED
-from assent.upstreams.oauth.vault import CredentialVault
+from assent.upstreams.credentials import SHARED
+from assent.upstreams.vault import CredentialVault
 from support.oauth_server import OAuthServer, oauth_server
 from upstreams.oauth.test_tokens import sign_in
 

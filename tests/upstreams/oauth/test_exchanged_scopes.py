@@ -14,11 +14,10 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from assent.core.principal import Principal
-from assent.upstreams.oauth.credentials import SubjectToken, current_subject
+from assent.upstreams.credentials import SubjectToken, current_subject, owner_of
+from assent.upstreams.errors import OAuthProblem
 from assent.upstreams.oauth.discovery import OAuthClient, discover, new_http
-from assent.upstreams.oauth.errors import OAuthProblem
 from assent.upstreams.oauth.exchange import ExchangedTokens, ExchangeTerms
-from assent.upstreams.oauth.owner import owner_of
 from support.loopback_server import serving
 from support.scripted_server import Conversation, ScriptedServer
 

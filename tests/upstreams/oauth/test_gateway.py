@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from assent.gateway.app import GatewayApp
-from assent.upstreams.oauth.owner import SHARED, PersonOwner
+from assent.upstreams.credentials import SHARED, PersonOwner
 from support.gateways import gateway
 from support.oauth_server import OAuthServer, oauth_server
 from support.problems import problem

@@ -16,7 +16,7 @@ from assent.cli.login import login
 from assent.config.load import parse_settings
 from assent.contract.yaml_document import write_yaml
 from assent.errors import FaultsError
-from assent.upstreams.oauth.owner import PersonOwner
+from assent.upstreams.credentials import PersonOwner
 from assent.web.asgi import App, Receive, Scope, Send
 from support.gateways import configuration, gateway
 from support.loopback_server import serving

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from assent.upstreams.oauth.errors import OAuthProblem
+from assent.upstreams.errors import OAuthProblem
 from assent.upstreams.oauth.login import begin_sign_in
 from support.loopback_server import serving
 

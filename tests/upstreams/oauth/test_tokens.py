@@ -11,12 +11,12 @@ import pytest
 
 from assent.core.principal import Principal
 from assent.stores.memory import MemoryStore
+from assent.upstreams.credentials import SHARED
+from assent.upstreams.errors import NotConnected, OAuthProblem
 from assent.upstreams.oauth.discovery import discover, new_http, register
-from assent.upstreams.oauth.errors import NotConnected, OAuthProblem
 from assent.upstreams.oauth.grants import Token, begin, revoke
-from assent.upstreams.oauth.owner import SHARED
 from assent.upstreams.oauth.tokens import TokenSource
-from assent.upstreams.oauth.vault import KIND, CredentialVault
+from assent.upstreams.vault import KIND, CredentialVault
 from support.oauth_server import OAuthServer, oauth_server
 
 BACK = "http://127.0.0.1:9999/callback"

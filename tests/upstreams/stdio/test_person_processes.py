@@ -17,7 +17,7 @@ from assent.config.load import parse_settings
 from assent.contract.yaml_document import write_yaml
 from assent.errors import FaultsError
 from assent.gateway.app import GatewayApp
-from assent.upstreams.oauth.owner import PersonOwner
+from assent.upstreams.credentials import PersonOwner
 from assent.upstreams.stdio.per_user_link import PerUserStdioLink
 from support.console_browser import signed_in
 from support.gateways import gateway

@@ -87,8 +87,8 @@ async def _listed_in_its_box(name: str, upstream: UpstreamSettings) -> ToolListi
     from assent.mcp.jsonrpc import RpcError
     from assent.stores.memory import MemoryStore
     from assent.upstreams.errors import UpstreamError
-    from assent.upstreams.oauth.vault import CredentialVault
     from assent.upstreams.stdio.link import StdioLink
+    from assent.upstreams.vault import CredentialVault
 
     vault = CredentialVault(MemoryStore(), lambda: bytes(32), time.time)  # It needs no credential to list its tools.
     link = UpstreamFactory(vault).link(name, upstream, relayed=False)

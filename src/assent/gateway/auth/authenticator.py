@@ -25,9 +25,9 @@ from assent.gateway.auth.jwt import Issuer, JwtVerifier, is_jwt
 from assent.gateway.auth.stored_api_keys import StoredApiKeys
 from assent.gateway.cors import Cors
 from assent.ports import Store
+from assent.upstreams.credentials import SubjectToken, current_subject
 from assent.upstreams.http.circuit_breaker import current_caller
 from assent.upstreams.http.fetch import fetch_json
-from assent.upstreams.oauth.credentials import SubjectToken, current_subject
 from assent.web.asgi import Headers, Scope
 from assent.web.http import is_loopback
 

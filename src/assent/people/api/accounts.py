@@ -25,7 +25,7 @@ from assent.people.known_people import MOST
 from assent.people.passkey_records import passkeys_of, remove_passkey
 from assent.people.sessions import Sessions
 from assent.pipeline.api_keys import key_entry
-from assent.upstreams.oauth.owner import owner_of
+from assent.upstreams.credentials import owner_of
 
 PATH = "/api/accounts"
 ACCOUNT_SCHEMA: Schema = {

@@ -8,7 +8,7 @@ from assent.core.principal import Principal
 from assent.core.record_scope import is_operator
 from assent.people.api.problems import ApiProblem
 from assent.people.api.routes import ApiRequest, Route, Schema
-from assent.upstreams.oauth.owner import SHARED, PersonOwner, owner_of
+from assent.upstreams.credentials import SHARED, PersonOwner, owner_of
 
 MOST_KEY = 8192
 

@@ -11,13 +11,12 @@ from assent.mcp.protocol import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from assent.mcp.requests import Era, McpRequest
 from assent.ports import NotReached
 from assent.upstreams.base import McpLink, asks_of, suspended_call, with_log_level
-from assent.upstreams.errors import ProtocolViolation, UpstreamError, setting_of
+from assent.upstreams.credentials import SHARED, CredentialOwner, owner_of
+from assent.upstreams.errors import NotConnected, ProtocolViolation, UpstreamError, setting_of
 from assent.upstreams.http.pool import Pool
 from assent.upstreams.http.server import Described, HttpUpstream
 from assent.upstreams.http.sessions import UpstreamSessions
 from assent.upstreams.http.transport import SessionContext, SessionLost
-from assent.upstreams.oauth.errors import NotConnected
-from assent.upstreams.oauth.owner import SHARED, CredentialOwner, owner_of
 from assent.upstreams.resources import ListedPerOwner, ListedResources
 from assent.upstreams.suspended_calls import SuspendedCalls
 from assent.web.asgi import Headers

@@ -20,12 +20,11 @@ from assent.mcp.protocol import (
     SERVER_INFO_META_KEY,
 )
 from assent.mcp.sse import EventReader, EventTooLarge, Turns
+from assent.upstreams.credentials import SHARED, CredentialOwner, Credentials
 from assent.upstreams.errors import ProtocolViolation, UpstreamError
 from assent.upstreams.http.connection import UpstreamResponse
 from assent.upstreams.http.pool import Pool
 from assent.upstreams.http.transport import McpHttpTransport, SessionContext
-from assent.upstreams.oauth.credentials import Credentials
-from assent.upstreams.oauth.owner import SHARED, CredentialOwner
 from assent.upstreams.pagination import all_pages
 from assent.web.asgi import Headers
 

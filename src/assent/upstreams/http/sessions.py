@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from assent.upstreams.credentials import SHARED, CredentialOwner
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.http.server import HttpUpstream
 from assent.upstreams.http.transport import SessionContext
-from assent.upstreams.oauth.owner import SHARED, CredentialOwner
 
 MOST_SESSIONS = 1024
 

@@ -12,13 +12,11 @@ from assent.mcp.jsonrpc import cannot_be_asked, is_too_deep, read_response
 from assent.mcp.mirrored_headers import encode_header_value
 from assent.mcp.protocol import MODERN_PROTOCOL_VERSIONS, NAME_BEARING_METHODS
 from assent.mcp.sse import Event, EventReader, EventTooLarge, Turns
-from assent.upstreams.errors import Oversized, ProtocolViolation, Unauthorized, UpstreamError, setting_of
+from assent.upstreams.credentials import SHARED, CredentialOwner, Credentials, insufficient_scope
+from assent.upstreams.errors import NotConnected, Oversized, ProtocolViolation, Unauthorized, UpstreamError, setting_of
 from assent.upstreams.http.address import render_fields
 from assent.upstreams.http.connection import UpstreamResponse
 from assent.upstreams.http.pool import Pool
-from assent.upstreams.oauth.credentials import Credentials, insufficient_scope
-from assent.upstreams.oauth.errors import NotConnected
-from assent.upstreams.oauth.owner import SHARED, CredentialOwner
 from assent.web.asgi import Headers
 
 _ACCEPT = b"accept: application/json, text/event-stream\r\ncontent-type: application/json\r\n"

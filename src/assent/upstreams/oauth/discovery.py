@@ -26,8 +26,8 @@ from mcp.shared.auth_utils import check_resource_allowed
 from pydantic import ValidationError
 
 from assent.core.question import visible
-from assent.upstreams.oauth.credentials import client_metadata
-from assent.upstreams.oauth.errors import OAuthProblem
+from assent.upstreams.credentials import client_metadata
+from assent.upstreams.errors import OAuthProblem
 
 PATIENCE = 10.0
 MOST_BYTES = 256 * 1024

@@ -13,8 +13,8 @@ import httpx2
 from mcp.client.auth.utils import union_scopes
 
 from assent.core.limited_dict import LimitedDict
-from assent.upstreams.errors import Unreachable
-from assent.upstreams.oauth.credentials import Credentials, bearer_line, bearer_token, subject_of
+from assent.upstreams.credentials import CredentialOwner, Credentials, bearer_line, bearer_token, subject_of
+from assent.upstreams.errors import OAuthProblem, Unreachable
 from assent.upstreams.oauth.discovery import (
     AuthorizationServer,
     OAuthClient,
@@ -22,10 +22,8 @@ from assent.upstreams.oauth.discovery import (
     discover_token_endpoint,
     new_http,
 )
-from assent.upstreams.oauth.errors import OAuthProblem
 from assent.upstreams.oauth.grants import Subject, Token, exchange, identity_assertion, redeem_assertion
 from assent.upstreams.oauth.login import configured_client
-from assent.upstreams.oauth.owner import CredentialOwner
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from urllib.parse import quote, urlencode
 
 import httpx2
 
+from assent.upstreams.errors import OAuthProblem
 from assent.upstreams.oauth.discovery import AuthorizationServer, OAuthClient, error_in, object_in, said_error, send
-from assent.upstreams.oauth.errors import OAuthProblem
 
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ASSERTION = "urn:ietf:params:oauth:grant-type:jwt-bearer"

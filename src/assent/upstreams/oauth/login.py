@@ -14,6 +14,8 @@ from mcp.client.auth.utils import (
 )
 
 from assent.core.principal import Principal
+from assent.upstreams.credentials import CredentialOwner
+from assent.upstreams.errors import OAuthProblem
 from assent.upstreams.oauth.discovery import (
     AuthorizationServer,
     OAuthClient,
@@ -23,10 +25,8 @@ from assent.upstreams.oauth.discovery import (
     register,
     send,
 )
-from assent.upstreams.oauth.errors import OAuthProblem
 from assent.upstreams.oauth.grants import SignIn, Token, begin, revoke
-from assent.upstreams.oauth.owner import CredentialOwner
-from assent.upstreams.oauth.vault import CredentialVault, Kept
+from assent.upstreams.vault import CredentialVault, Kept
 
 _HELLO = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
 """A request without effect; an upstream that needs a token answers it with a challenge."""

@@ -6,12 +6,10 @@ import asyncio
 from collections.abc import Callable
 
 from assent.core.limited_dict import LimitedDict
-from assent.upstreams.errors import Unreachable
-from assent.upstreams.oauth.credentials import bearer_line, bearer_token
-from assent.upstreams.oauth.errors import NotConnected, OAuthProblem
+from assent.upstreams.credentials import CredentialOwner, bearer_line, bearer_token
+from assent.upstreams.errors import NotConnected, OAuthProblem, Unreachable
 from assent.upstreams.oauth.grants import Token, refresh, revoke
-from assent.upstreams.oauth.owner import CredentialOwner
-from assent.upstreams.oauth.vault import CredentialVault, Kept
+from assent.upstreams.vault import CredentialVault, Kept
 
 _CACHED_OWNERS = 10_000
 _CACHED_FOR = 30.0

@@ -10,9 +10,8 @@ from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.mcp.requests import McpRequest
 from assent.ports import NotReached
-from assent.upstreams.errors import UpstreamError
-from assent.upstreams.oauth.errors import NotConnected
-from assent.upstreams.oauth.owner import PersonOwner, owner_of
+from assent.upstreams.credentials import PersonOwner, owner_of
+from assent.upstreams.errors import NotConnected, UpstreamError
 from assent.upstreams.resources import ListedPerOwner, ListedResources
 from assent.upstreams.stdio.link import StdioLink
 from assent.upstreams.stdio.person_processes import PersonProcesses

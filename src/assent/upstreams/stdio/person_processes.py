@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from assent.upstreams.errors import Unreachable
-from assent.upstreams.oauth.errors import NotConnected
-from assent.upstreams.oauth.owner import CredentialOwner
-from assent.upstreams.oauth.vault import CredentialVault
+from assent.upstreams.credentials import CredentialOwner
+from assent.upstreams.errors import NotConnected, Unreachable
 from assent.upstreams.stdio.link import StdioLink
+from assent.upstreams.vault import CredentialVault
 
 Owner = tuple[str, str]
 

@@ -11,8 +11,7 @@ from assent.people.api.connections import connection_owner, disconnect, keep_key
 from assent.people.api.inputs import form_body
 from assent.people.console.address import address_of
 from assent.people.console.page import EVERYONE, Page, PageError, PageRequest
-from assent.upstreams.oauth.credentials import CALLBACK_PATH
-from assent.upstreams.oauth.owner import PersonOwner
+from assent.upstreams.credentials import CALLBACK_PATH, PersonOwner
 
 LASTS = 600.0
 _KIND = "upstream_sign_in"
@@ -26,7 +25,7 @@ async def show_connections(page: PageRequest) -> Response:
 
 async def begin_connection(page: PageRequest) -> Response:
     """Lead the person's browser to the upstream's authorization server."""
-    from assent.upstreams.oauth.errors import OAuthProblem
+    from assent.upstreams.errors import OAuthProblem
     from assent.upstreams.oauth.login import begin_sign_in
 
     asked = page.request_of_api()
@@ -60,7 +59,7 @@ async def begin_connection(page: PageRequest) -> Response:
 
 async def finish_connection(page: PageRequest) -> Response:
     """The authorization server's answer. Only the session that began can bring it, and only once."""
-    from assent.upstreams.oauth.errors import OAuthProblem
+    from assent.upstreams.errors import OAuthProblem
     from assent.upstreams.oauth.grants import SignIn
     from assent.upstreams.oauth.login import finish_sign_in
 

@@ -15,7 +15,7 @@ from assent.core.audit import Entry, principal_values
 from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.ports import Store
-from assent.upstreams.oauth.owner import CredentialOwner, earlier_owner
+from assent.upstreams.credentials import CredentialOwner, earlier_owner
 
 if TYPE_CHECKING:  # Most gateways keep no credential.
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
