@@ -21,10 +21,9 @@ from assent.gateway.passthrough.non_tool import SingleUpstreamRelay
 from assent.gateway.sessions.table import SessionTable, TooManySessions
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Limits, Pool
-from assent.upstreams.http.server import HttpUpstream
-from assent.upstreams.http.sessions import UpstreamSessions
-from assent.upstreams.http.transport import SessionContext
+from assent.upstreams.http.sessions import SessionContext, UpstreamSessions
 from assent.upstreams.stdio.process import LaunchSpec, ServerProcess
 from assent.upstreams.stdio.stderr import StderrLog
 from assent.upstreams.subscription_counts import MOST_OF_ONE, ResourceInterest, TooManyResources

@@ -15,9 +15,9 @@ from assent.mcp.jsonrpc import RpcError
 from assent.upstreams.errors import ProtocolViolation
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Limits, Pool
-from assent.upstreams.http.server import HttpUpstream
-from assent.upstreams.http.transport import SessionContext
+from assent.upstreams.http.sessions import SessionContext
 from support.gateways import shop_gateway
 from support.scripted_server import Conversation, ScriptedServer
 

@@ -15,9 +15,9 @@ from assent.gateway.sessions.table import SessionTable
 from assent.mcp.requests import Era, McpRequest
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Limits, Pool
-from assent.upstreams.http.server import HttpUpstream
-from assent.upstreams.http.transport import SessionContext
+from assent.upstreams.http.sessions import SessionContext
 from assent.web.asgi import Headers, Receive, Scope, Send
 from assent.web.http import respond_error
 

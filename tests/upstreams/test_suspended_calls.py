@@ -164,7 +164,7 @@ async def test_a_client_that_cannot_be_asked_gets_the_upstreams_own_error(tmp_pa
     async with asking(tmp_path) as (url, gateway_app, _asker):
         answer = await call(url, "get_name", {}, capabilities={})
         assert answer["error"]["message"] == "the client cannot be asked"
-        assert len(gateway_app.current.links["asker"]._live.suspended_calls) == 0  # type: ignore[union-attr]
+        assert len(gateway_app.current.links["asker"].live.suspended_calls) == 0  # type: ignore[union-attr]
 
 
 async def test_nobody_else_and_no_other_call_can_answer_a_question(tmp_path: Path) -> None:

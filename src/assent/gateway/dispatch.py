@@ -19,8 +19,7 @@ from assent.mcp.protocol import ERROR_CODE_HTTP_STATUS, INTERNAL_ERROR, INVALID_
 from assent.mcp.requests import Era, McpRequest, check_params, is_notification, is_request, is_response
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import JsonLimits
-from assent.upstreams.errors import UpstreamError
-from assent.upstreams.http.transport import SessionLost
+from assent.upstreams.errors import SessionLost, UpstreamError
 from assent.web.asgi import Headers
 
 logger = logging.getLogger(__name__)

@@ -10,10 +10,9 @@ from typing import Any
 
 from assent.gateway.sessions.notifications import TOOLS_CHANGED
 from assent.mcp.jsonrpc import RpcError
-from assent.upstreams.errors import UpstreamError, safe_error_text
+from assent.upstreams.errors import SessionLost, UpstreamError, safe_error_text
 from assent.upstreams.http.link import HttpLink
 from assent.upstreams.http.subscriptions import HttpSubscriptions, Subscriptions
-from assent.upstreams.http.transport import SessionLost
 from assent.upstreams.stdio.link import StdioLink
 from assent.upstreams.stdio.subscriptions import StdioSubscriptions
 

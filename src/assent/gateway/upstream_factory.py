@@ -16,10 +16,10 @@ from assent.ports import Store
 from assent.upstreams.credentials import CredentialOwner, Credentials
 from assent.upstreams.http.address import BadAddress, UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.fetch import fetch_text
 from assent.upstreams.http.link import HttpLink
 from assent.upstreams.http.pool import Limits, Pool
-from assent.upstreams.http.server import HttpUpstream
 from assent.upstreams.openapi.link import OpenApiLink
 from assent.upstreams.stdio.link import StdioLink
 from assent.upstreams.stdio.process import LaunchSpec, StartProcess, inherited_environment

@@ -25,11 +25,11 @@ from assent.mcp.protocol import (
     URL_ELICITATION_REQUIRED,
 )
 from assent.mcp.requests import Era, McpRequest
+from assent.mcp.server_identity import Described
 from assent.mcp.tracing import CARRIED, LONGEST, inject_trace_context
 from assent.ports import NotReached, NotRun, OutcomeUnknown
 from assent.upstreams.conditional_tools import ConditionalTools
 from assent.upstreams.errors import NotConnected, Unauthorized, UpstreamError, safe_error_text
-from assent.upstreams.http.server import Described
 from assent.upstreams.suspended_calls import Ask, SuspendedCalls, UnknownRequestState
 from assent.web.asgi import Headers
 

@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from assent.mcp.jsonrpc import RpcError
-from assent.upstreams.errors import UpstreamError, safe_error_text
-from assent.upstreams.http.transport import SessionLost
+from assent.upstreams.errors import SessionLost, UpstreamError, safe_error_text
 
 logger = logging.getLogger(__name__)
 

@@ -117,6 +117,10 @@ class NotConnected(UpstreamError):
         self.scope = scope
 
 
+class SessionLost(Exception):
+    """The upstream no longer knows the session; nothing was done."""
+
+
 class OAuthProblem(AssentError):
     """A sign-in or a renewal that failed; `temporary` if the same request may succeed later."""
 

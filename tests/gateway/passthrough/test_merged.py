@@ -210,7 +210,7 @@ async def test_the_upstreams_session_ends_with_the_clients(tmp_path: Path) -> No
     async with libraries(tmp_path, ("handshake", "handshake")) as (url, gateway_app, _one, _two):
         async with connect(url, "legacy", None) as client:
             await client.call_tool("alpha_find_words", {})
-            upstream_sessions = gateway_app.current.links["alpha"]._live.upstream_sessions
+            upstream_sessions = gateway_app.current.links["alpha"].live.sessions
             assert len(upstream_sessions) == 1
         async with asyncio.timeout(10):
             while len(upstream_sessions):  # noqa: ASYNC110 (ended in the background)

@@ -9,12 +9,12 @@ import orjson
 import pytest
 
 from assent.mcp.jsonrpc import RpcError
-from assent.upstreams.errors import ConnectionLost, Oversized, ProtocolViolation, TimedOut
+from assent.upstreams.errors import ConnectionLost, Oversized, ProtocolViolation, SessionLost, TimedOut
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Limits, Pool
-from assent.upstreams.http.server import HttpUpstream
-from assent.upstreams.http.transport import SessionContext, SessionLost
+from assent.upstreams.http.sessions import SessionContext
 from support.scripted_server import Conversation, Script, ScriptedServer
 
 MODERN = SessionContext("2026-07-28", None, {"elicitation": {}})

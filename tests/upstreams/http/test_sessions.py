@@ -13,8 +13,8 @@ import pytest
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Limits, Pool
-from assent.upstreams.http.server import HttpUpstream
 from assent.upstreams.http.sessions import UpstreamSessions
 from support.scripted_server import Conversation, ScriptedServer
 

@@ -12,11 +12,12 @@ from typing import Any
 import pytest
 
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.server_identity import Described
 from assent.upstreams.errors import ProtocolViolation
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Limits, Pool
-from assent.upstreams.http.server import Described, HttpUpstream
 from assent.upstreams.http.subscriptions import HttpSubscriptions
 from assent.upstreams.subscription_counts import MOST_RESOURCES, TooManyResources
 from support.scripted_server import Conversation, ScriptedServer

@@ -41,8 +41,8 @@ from assent.upstreams.errors import UpstreamError as UpstreamFault
 from assent.upstreams.http.address import BadAddress
 from assent.upstreams.http.address import UpstreamAddress as Address
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
+from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Limits, Pool
-from assent.upstreams.http.server import HttpUpstream
 from assent.upstreams.http.sse_server import find_older_transport
 from assent.upstreams.pagination import all_pages
 from assent.upstreams.stdio.process import id_of_truncated_response, id_of_unversioned_response

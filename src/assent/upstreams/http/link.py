@@ -9,39 +9,18 @@ from assent.core.principal import Principal
 from assent.mcp.channel import StreamListener
 from assent.mcp.protocol import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from assent.mcp.requests import Era, McpRequest
+from assent.mcp.server_identity import Described
 from assent.ports import NotReached
 from assent.upstreams.base import McpLink, asks_of, suspended_call, with_log_level
 from assent.upstreams.credentials import SHARED, CredentialOwner, owner_of
-from assent.upstreams.errors import NotConnected, ProtocolViolation, UpstreamError, setting_of
+from assent.upstreams.errors import NotConnected, ProtocolViolation, SessionLost, UpstreamError, setting_of
+from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Pool
-from assent.upstreams.http.server import Described, HttpUpstream
-from assent.upstreams.http.sessions import UpstreamSessions
-from assent.upstreams.http.transport import SessionContext, SessionLost
-from assent.upstreams.resources import ListedPerOwner, ListedResources
-from assent.upstreams.suspended_calls import SuspendedCalls
+from assent.upstreams.http.sessions import SessionContext
+from assent.upstreams.resources import ListedResources
 from assent.web.asgi import Headers
 
 T = TypeVar("T")
-
-
-class Endpoint:
-    """One address of an upstream, with its last description of itself."""
-
-    def __init__(self, server: HttpUpstream) -> None:
-        self.server = server
-        self.described: Described | None = None
-        self.upstream_sessions = UpstreamSessions(server)
-        self.suspended_calls = SuspendedCalls()
-        self.listed_resources = ListedPerOwner[tuple[str, str]]()
-
-    @property
-    def modern(self) -> bool:
-        return self.described is not None and self.described.version in MODERN_PROTOCOL_VERSIONS
-
-    async def ensure_described(self) -> Described:
-        if self.described is None:
-            self.described = await self.server.describe()
-        return self.described
 
 
 class HttpLink(McpLink):
@@ -63,7 +42,7 @@ class HttpLink(McpLink):
     ) -> None:
         super().__init__(name)
         self.per_user, self._relayable = per_user, relayable
-        self._live, self._test = Endpoint(live), Endpoint(test) if test is not None else None
+        self.live, self._test = live, test
         self.relayed = relayed
 
     @property
@@ -77,33 +56,29 @@ class HttpLink(McpLink):
 
     @property
     def described(self) -> Described | None:
-        return self._live.described
-
-    @property
-    def live(self) -> HttpUpstream:
-        return self._live.server
+        return self.live.described
 
     @property
     def streams(self) -> bool:
         """Whether a caller in a relayed session expects its responses as streams."""
-        return self.relayed and self._live.server.streams
+        return self.relayed and self.live.streams
 
     async def load(self) -> list[dict[str, Any]]:
         """Load every tool definition as the upstream wrote it. Raises UpstreamError if that fails."""
-        self._live.described = await self._describe()
+        self.live.described = await self._describe()
         return await self.conditional_tools.load()
 
     async def _list_as(self, capabilities: dict[str, Any]) -> list[dict[str, Any]]:
-        return await self._live.server.list_tools(await self._live.ensure_described(), capabilities)
+        return await self.live.list_tools(await self.live.ensure_described(), capabilities)
 
     async def _describe(self) -> Described:
         """Raise an error that names the setting, if the server speaks the older transport."""
         try:
-            return await self._live.server.describe()
+            return await self.live.describe()
         except ProtocolViolation as refused:
             from assent.upstreams.http.sse_server import find_older_transport
 
-            if await find_older_transport(self._live.server, refused) is None:
+            if await find_older_transport(self.live, refused) is None:
                 raise
             advice = f"It speaks the older HTTP+SSE transport: write `transport: sse` at `{setting_of(self.name)}`"
             raise ProtocolViolation(self.name, refused.detail, sent=True, advice=advice) from None
@@ -111,20 +86,18 @@ class HttpLink(McpLink):
     async def _request(
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
     ) -> dict[str, Any]:
-        endpoint = self._endpoint_for(mcp_request.caller)
-        if endpoint.modern and (mcp_request.session is None or not self.relayed):
+        server = self._server_for(mcp_request.caller)
+        if server.is_modern and (mcp_request.session is None or not self.relayed):
             capabilities, owner = asks_of(mcp_request.capabilities), self._owner(mcp_request.caller)
             peer = SessionContext(LATEST_MODERN_VERSION, None, capabilities, owner)
             sent = with_log_level(params, mcp_request)
-            return await endpoint.server.request(
-                method, sent, peer, fields=fields, stream_listener=mcp_request.reply, safe=safe
-            )
+            return await server.request(method, sent, peer, fields=fields, stream_listener=mcp_request.reply, safe=safe)
 
         async def request(stream_listener: StreamListener) -> dict[str, Any]:
             async def run(peer: SessionContext) -> dict[str, Any]:
                 modern = peer.version in MODERN_PROTOCOL_VERSIONS
                 request_params = with_log_level(params, mcp_request) if modern else params
-                return await endpoint.server.request(
+                return await server.request(
                     method, request_params, peer, fields=fields, stream_listener=stream_listener, safe=safe
                 )
 
@@ -132,22 +105,22 @@ class HttpLink(McpLink):
 
         if (
             mcp_request.era is Era.MODERN
-            and not endpoint.modern
-            and (await endpoint.ensure_described())
-            and not endpoint.modern
+            and not server.is_modern
+            and (await server.ensure_described())
+            and not server.is_modern
         ):
-            return await suspended_call(endpoint.suspended_calls, method, params, mcp_request, request)
+            return await suspended_call(server.suspended_calls, method, params, mcp_request, request)
         return await request(mcp_request.reply)
 
     async def _in_session(self, mcp_request: McpRequest, run: Callable[[SessionContext], Awaitable[T]]) -> T:
         """Run a request in the upstream's session for this caller, if the upstream keeps sessions."""
         principal, session = mcp_request.caller, mcp_request.session
-        endpoint = self._endpoint_for(principal)
+        server = self._server_for(principal)
         if self.relayed and session is not None:
             return await run(SessionContext(mcp_request.version, session.id, mcp_request.capabilities))
-        if not endpoint.modern:
-            await endpoint.ensure_described()
-        if endpoint.modern:
+        if not server.is_modern:
+            await server.ensure_described()
+        if server.is_modern:
             capabilities = asks_of(mcp_request.capabilities)
             return await run(SessionContext(LATEST_MODERN_VERSION, None, capabilities, self._owner(principal)))
         # A modern client states its capabilities with each request, and one without a session has none.
@@ -155,23 +128,23 @@ class HttpLink(McpLink):
         owner: Hashable = (principal.tenant, principal.id, repr(sorted(capabilities.items())))
         if session is not None:
             owner, capabilities = session.id, asks_of(mcp_request.capabilities)
-            session.at_end.setdefault(self.name, lambda: endpoint.upstream_sessions.end(owner))
+            session.at_end.setdefault(self.name, lambda: server.sessions.end(owner))
         for last in (False, True):
             caller, credential = (principal.tenant, principal.id), self._owner(principal)
-            async with endpoint.upstream_sessions.in_use(owner, capabilities, caller, credential) as peer:
+            async with server.sessions.in_use(owner, capabilities, caller, credential) as peer:
                 try:
                     return await run(peer)
                 except SessionLost:  # Nothing was done, so try once more in a new session.
-                    endpoint.upstream_sessions.forget(owner, peer)
+                    server.sessions.forget(owner, peer)
                     if last:
                         raise NotReached(f"upstream {self.name!r} drops every session at once") from None
         raise AssertionError
 
     async def close(self) -> None:
         """Give up the calls that wait for an answer of their callers."""
-        for endpoint in (self._live, self._test):
-            if endpoint is not None:
-                await endpoint.suspended_calls.close()
+        for server in (self.live, self._test):
+            if server is not None:
+                await server.suspended_calls.close()
 
     # Requests other than calls.
 
@@ -182,11 +155,11 @@ class HttpLink(McpLink):
     def listed_resources(self, principal: Principal) -> ListedResources:
         """The resources that it last listed to this person, or to anyone if all share one connection."""
         owner = self._owner(principal)
-        return self._endpoint_for(principal).listed_resources.of((owner.tenant, owner.id))
+        return self._server_for(principal).listed_resources.of((owner.tenant, owner.id))
 
     async def list(self, method: str, key: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
         """Every entry of one of its lists."""
-        server = self._endpoint_for(mcp_request.caller).server
+        server = self._server_for(mcp_request.caller)
         return await self._in_session(mcp_request, lambda peer: server.list_all(method, key, peer))
 
     async def missing_connection(self, principal: Principal) -> str | None:
@@ -194,7 +167,7 @@ class HttpLink(McpLink):
         if not self.serves(principal):
             return None
         try:
-            await self._endpoint_for(principal).server.check_credential(self._owner(principal))
+            await self._server_for(principal).check_credential(self._owner(principal))
         except NotConnected as missing:
             return missing.scope
         except UpstreamError:
@@ -205,10 +178,10 @@ class HttpLink(McpLink):
         """Whose credential a call of this caller uses."""
         return owner_of(principal) if self.per_user else SHARED
 
-    def _endpoint_for(self, principal: Principal) -> Endpoint:
+    def _server_for(self, principal: Principal) -> HttpUpstream:
         """Test principals reach only the test endpoint; live ones never do."""
         if principal.mode != "test":
-            return self._live
+            return self.live
         if self._test is None:
             raise NotReached(f"upstream {self.name!r} has no test endpoint")
         return self._test

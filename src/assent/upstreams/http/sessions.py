@@ -6,14 +6,24 @@ import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assent.upstreams.credentials import SHARED, CredentialOwner
 from assent.upstreams.errors import UpstreamError
-from assent.upstreams.http.server import HttpUpstream
-from assent.upstreams.http.transport import SessionContext
+
+if TYPE_CHECKING:
+    from assent.upstreams.http.client import HttpUpstream
 
 MOST_SESSIONS = 1024
+
+
+class SessionContext(NamedTuple):
+    """The revision, the session if there is one, the client's capabilities, and whose credential is sent."""
+
+    version: str
+    session: str | None = None
+    capabilities: dict[str, Any] | None = None
+    owner: CredentialOwner = SHARED
 
 
 class UpstreamSessions:

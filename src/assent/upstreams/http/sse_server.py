@@ -15,12 +15,13 @@ from urllib.parse import urljoin
 
 from assent.mcp.channel import StreamListener
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.server_identity import Described, described_by, initialize_params
 from assent.upstreams.credentials import SHARED, CredentialOwner
-from assent.upstreams.errors import ProtocolViolation, TimedOut, UpstreamError
+from assent.upstreams.errors import ProtocolViolation, SessionLost, TimedOut, UpstreamError
 from assent.upstreams.http.address import BadAddress, UpstreamAddress
-from assent.upstreams.http.server import Described, HttpUpstream, described_by, initialize_params
+from assent.upstreams.http.client import HttpUpstream
+from assent.upstreams.http.sessions import SessionContext
 from assent.upstreams.http.sse_session import SseSession
-from assent.upstreams.http.transport import SessionContext, SessionLost
 from assent.web.asgi import Headers
 
 _SMALL = 65536

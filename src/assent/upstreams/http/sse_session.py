@@ -11,9 +11,8 @@ import orjson
 from assent.mcp.channel import StreamListener
 from assent.mcp.jsonrpc import cannot_be_asked, settle
 from assent.mcp.sse import Event, EventReader, EventTooLarge, Turns
-from assent.upstreams.errors import ConnectionLost, ProtocolViolation, TimedOut, UpstreamError
+from assent.upstreams.errors import ConnectionLost, ProtocolViolation, SessionLost, TimedOut, UpstreamError
 from assent.upstreams.http.connection import UpstreamResponse
-from assent.upstreams.http.transport import SessionLost
 from assent.web.asgi import Headers
 
 _FORWARDED = "notifications/message"

@@ -10,9 +10,11 @@ from typing import Any, Protocol
 from assent.mcp.channel import ACKNOWLEDGED
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import INVALID_PARAMS, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
-from assent.upstreams.errors import ProtocolViolation, Unreachable, UpstreamError
-from assent.upstreams.http.server import Described, HttpUpstream, stream_messages
-from assent.upstreams.http.transport import SessionContext, SessionLost
+from assent.mcp.server_identity import Described
+from assent.upstreams.errors import ProtocolViolation, SessionLost, Unreachable, UpstreamError
+from assent.upstreams.http.client import HttpUpstream
+from assent.upstreams.http.sessions import SessionContext
+from assent.upstreams.http.streams import stream_messages
 from assent.upstreams.subscription_counts import ResourceInterest
 
 LISTS = {

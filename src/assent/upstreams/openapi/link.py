@@ -16,10 +16,10 @@ from assent.core.tool import Tool
 from assent.errors import ContractError
 from assent.mcp.protocol import LATEST_MODERN_VERSION
 from assent.mcp.requests import McpRequest
+from assent.mcp.server_identity import Described
 from assent.ports import NotReached
 from assent.upstreams.compiled_tools import NO_CONTRACT, CompiledTools, UpstreamPolicy
 from assent.upstreams.http.pool import Pool
-from assent.upstreams.http.server import Described
 
 if TYPE_CHECKING:
     from assent.upstreams.openapi.api import ApiTool

@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.server_identity import Described, described_by, described_by_discovery, initialize_params
 from assent.upstreams.errors import ProtocolViolation, TimedOut
-from assent.upstreams.http.server import Described, described_by, described_by_discovery, initialize_params
 
 PROBE = 5.0
 

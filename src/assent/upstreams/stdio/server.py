@@ -20,6 +20,7 @@ from assent.mcp.protocol import (
     MODERN_PROTOCOL_VERSIONS,
     UNSUPPORTED_PROTOCOL_VERSION,
 )
+from assent.mcp.server_identity import Described, described_by
 from assent.upstreams.conditional_tools import CAN_BE_ASKED
 from assent.upstreams.errors import (
     ConnectionLost,
@@ -29,7 +30,6 @@ from assent.upstreams.errors import (
     UpstreamError,
     safe_error_text,
 )
-from assent.upstreams.http.server import Described, described_by
 from assent.upstreams.pagination import all_pages
 from assent.upstreams.stdio.handshake import Probe, described_by_probe, negotiate_era
 from assent.upstreams.stdio.process import LaunchSpec, ServerProcess, StartProcess, how_ended

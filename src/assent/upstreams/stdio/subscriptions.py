@@ -10,8 +10,8 @@ from typing import Any
 from assent.mcp.channel import ACKNOWLEDGED, SUBSCRIPTION_ID
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import INVALID_PARAMS
+from assent.mcp.server_identity import Described
 from assent.upstreams.errors import ProtocolViolation, UpstreamError
-from assent.upstreams.http.server import Described
 from assent.upstreams.http.subscriptions import LISTS, Notice, strip_subscription_meta
 from assent.upstreams.stdio.server import StdioUpstream
 from assent.upstreams.subscription_counts import ResourceInterest
