@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -59,9 +60,20 @@ def test_a_server_over_http_says_where_it_listens_and_leaves_nothing(server: str
         assert process.stderr is not None
         assert "http://127.0.0.1:8000/mcp" in process.stderr.readline()
     finally:
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        interrupt(process)
     assert list(tmp_path.iterdir()) == []
+
+
+def interrupt(process: subprocess.Popen[str]) -> None:
+    """Presses Ctrl-C until the process ends: the first one can come before the server listens for it."""
+    for _ in range(30):
+        process.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=2)
+            return
+    process.kill()
+    process.communicate()
+    raise AssertionError("the server did not end")
 
 
 def test_the_feed_of_closient_has_what_its_server_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
