@@ -21,7 +21,7 @@ from support.audit_logs import ORIGIN, START, Scene, call_entry, make_scene, sec
 from support.audit_memory import MemoryEntries, MemorySink
 from support.log_parts import redaction
 
-SUBJECTS = "proof|bundle|entries|entry|tile|checkpoint|key|leaf|values|value|redaction|signature"
+SUBJECTS = "proof|receipt|bundle|entries|entry|tile|checkpoint|key|leaf|values|value|redaction|signature"
 FORMAT_PAGE = Path(__file__).parents[2] / "docs" / "audit-format.md"
 
 

@@ -3,9 +3,9 @@
 
     python verifier.py BUNDLE [--key FILE]... [--checkpoint FILE]... [--json]
 
-BUNDLE is a directory or a .zip file, or the .tlog-proof of one entry with its .leaf next to it. This is one file on
-purpose: it needs Python 3.11 and `cryptography`, and nothing of Assent. You can read and run it without trusting the
-log or its authors.
+BUNDLE is a directory or a .zip file, the .tlog-proof of one entry with its .leaf next to it, or the .json receipt of an
+operation. This is one file on purpose: it needs Python 3.11 and `cryptography`, and nothing of Assent. You can read and
+run it without trusting the log or its authors.
 
 `--key` names the log's public keys, which you got from elsewhere. `--checkpoint` names checkpoints (a file or a
 directory) that you, an anchor or a witness kept. Without `--key`, a forger could have made the bundle and its keys.
@@ -50,6 +50,7 @@ from typing import Any
 
 FORMAT = "assent-audit-bundle/1"
 PROOF = "c2sp.org/tlog-proof@v1"
+RECEIPT = "assent-receipt/1"
 COMMITMENT = b"assent/commitment/v1\n"
 SIGNED = "assent-signed-decision/1"
 DECISION = b"assent decision v1\n"
@@ -896,6 +897,38 @@ def verify_proof(data: bytes, leaf: bytes, trusted: Sequence[str]) -> LogReport:
     return report
 
 
+def verify_receipt(data: bytes, trusted: Sequence[str]) -> LogReport:
+    """Return every fault of a receipt: its entries are in a log signed by one of these keys, with these values."""
+    report = LogReport()
+    try:
+        receipt = json.loads(data)
+        entries = [(e["leaf"].encode(), e["values"], e["packed"], e["proof"].encode()) for e in receipt["entries"]]
+        known = receipt["format"] == RECEIPT and isinstance(receipt["operation"], str) and entries
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        known = False
+    if not known:
+        report.wrong("receipt.malformed", "receipt", f"it must be {RECEIPT} with entries, each with leaf and proof")
+        return report
+    for leaf, shown, packed, proof in entries:
+        one = verify_proof(proof, leaf, trusted)
+        report.entries += 1
+        report.checkpoints = 1
+        report.faults += one.faults
+        blob = exact_base64(packed) if isinstance(packed, str) else b""
+        body = _load(leaf)
+        wanted = _records(blob) if blob is not None else None
+        if body is None or wanted is None or any(body["commitments"].get(name) != said for name, said in wanted):
+            report.wrong("value.wrong", "receipt", "the packed values are not those that the leaf commits to")
+        elif _values_of(blob or b"") != shown:
+            report.wrong("value.wrong", "receipt", "the readable values differ from the packed ones")
+        else:
+            report.erased += len(body["commitments"]) - len(wanted)
+    named = {json.loads(leaf)["facts"].get(key) for leaf, *_ in entries if _load(leaf) for key in ("claim", "approval")}
+    if receipt["operation"] not in named:
+        report.wrong("receipt.foreign", "receipt", "no entry is about the operation that the receipt names")
+    return report
+
+
 class Files(Mapping[str, bytes]):
     """Files of a bundle, read on demand."""
 
@@ -990,7 +1023,7 @@ def render(report: LogReport) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("bundle", type=Path, help="a directory, a .zip file, or a .tlog-proof")
+    parser.add_argument("bundle", type=Path, help="a directory, a .zip file, a .tlog-proof, or a receipt")
     parser.add_argument("--checkpoint", action="append", default=[], metavar="FILE", help="one kept elsewhere")
     parser.add_argument("--key", action="append", default=[], metavar="FILE", help="public keys you trust")
     parser.add_argument("--json", action="store_true", help="the report as JSON")
@@ -999,9 +1032,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         trusted = [line for path in options.key for line in Path(path).read_text("utf-8").split()]
         if any(parse_key(line) is None for line in trusted) or (options.key and not trusted):
             raise ValueError("a --key file holds one public key (name+id+base64) per line")
-        if options.bundle.suffix == ".tlog-proof":
-            if not trusted:
-                raise ValueError("a proof is checked with --key, since it holds no keys itself")
+        if options.bundle.suffix in (".tlog-proof", ".json") and not trusted:
+            raise ValueError("a proof is checked with --key, since it holds no keys itself")
+        if options.bundle.suffix == ".json":
+            report = verify_receipt(options.bundle.read_bytes(), trusted)
+        elif options.bundle.suffix == ".tlog-proof":
             report = verify_proof(
                 options.bundle.read_bytes(), options.bundle.with_suffix(".leaf").read_bytes(), trusted
             )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assent.cli.shared.log_access import progress_bar, selecting, with_ledger
+from assent.cli.shared.log_access import moment, progress_bar, selecting, with_ledger
 from assent.cli.shared.options import config_option, operator, to_be_asked
 from assent.core.question import visible
 
@@ -104,8 +104,8 @@ def export_(
 @config_option
 def verify(bundle: Path | None, kept: tuple[Path, ...], keys: tuple[str, ...], form: str, config: Path | None) -> None:
     """Check every entry against every checkpoint, here and at the anchors. Exit code 1: something is wrong; the output
-    says what and where. With BUNDLE, check an exported log instead of the configured store, or the .tlog-proof of one
-    entry, with its .leaf file beside it.
+    says what and where. With BUNDLE, check an exported log instead of the configured store, the .tlog-proof of one
+    entry, with its .leaf file beside it, or the .json receipt of an operation.
 
     Example: assent audit verify bundle.zip --key audit-keys.txt
     """
@@ -124,7 +124,7 @@ def verify(bundle: Path | None, kept: tuple[Path, ...], keys: tuple[str, ...], f
 
     if bundle is None:
         report = with_ledger(config, verifying)
-    elif bundle.suffix == ".tlog-proof":
+    elif bundle.suffix in (".tlog-proof", ".json"):
         report = _verify_proof_file(bundle, trusted or with_ledger(config, _own_keys))
     else:
         try:
@@ -141,9 +141,11 @@ async def _own_keys(log_signer: AuditLogSigner, settings: Settings) -> list[str]
 
 
 def _verify_proof_file(path: Path, trusted: Sequence[str]) -> LogReport:
-    from assent.audit.verifier import verify_proof
+    from assent.audit.verifier import verify_proof, verify_receipt
 
     try:
+        if path.suffix == ".json":
+            return verify_receipt(path.read_bytes(), trusted)
         return verify_proof(path.read_bytes(), path.with_suffix(".leaf").read_bytes(), trusted)
     except OSError as error:
         raise click.UsageError(f"{path} cannot be verified: {error.strerror}: {error.filename}.") from None
@@ -210,6 +212,66 @@ def prove(index: int | None, since: Path | None, output: Path | None, config: Pa
     if leaf is not None:
         path.with_suffix(".leaf").write_bytes(leaf)
     click.echo(f"{path} {path.with_suffix('.leaf')}" if leaf is not None else f"{path}")
+
+
+@audit.command(short_help="Write a report for an auditor, as one HTML page.")
+@click.option("--since", default="30d", show_default=True, help="From this time on: 2026-01-31, or an age: 2h, 7d.")
+@click.option("--until", help="Before this time; written like --since. Default: now.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: audit-report.html.")
+@config_option
+def report(since: str, until: str | None, output: Path | None, config: Path | None) -> None:
+    """Verify the whole log, and write who approved what, what was refused, which promises were broken, which
+    definitions changed and what operators did. Print the page to get a PDF. Exit code 1: the log is not whole; the
+    report says so.
+
+    Example: assent audit report --since 90d
+    """
+    from importlib.metadata import version
+
+    from assent.people.report.report import Findings, read_findings, render_report
+
+    first, last = moment(since), moment(until) if until else int(time.time() * 1000)
+    if first >= last:
+        raise click.UsageError("--since must be before --until.")
+
+    async def reporting(log_signer: AuditLogSigner, settings: Settings) -> tuple[LogReport, Findings, str]:
+        total = await log_signer.store.length()
+        with progress_bar(total, "Verifying") as progress:
+            checked = await log_signer.inspect(progress)
+        with progress_bar(total, "Reading") as progress:
+            found = await read_findings(log_signer, first, last, progress)
+        return checked, found, log_signer.keys().newest.name
+
+    checked, found, origin = with_ledger(config, reporting)
+    path = output or Path("audit-report.html")
+    text = render_report(found, checked, origin, int(time.time() * 1000), version("assent"))
+    path.write_text(text, "utf-8")
+    click.echo(f"{path}: {found.entries} entries; {'the log is whole' if checked.ok else 'the log is NOT whole'}")
+    if not checked.ok:
+        raise click.exceptions.Exit(1)
+
+
+@audit.command(short_help="Write the receipt of one operation, with proofs.")
+@click.argument("operation")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: standard output.")
+@config_option
+def receipt(operation: str, output: Path | None, config: Path | None) -> None:
+    """Write every entry about one operation (the id of its approval or claim) as JSON, each with the proof that it is
+    in the signed log. `assent audit verify FILE.json` and the stand-alone verifier check it.
+
+    Example: assent audit receipt 01a1eec87543e188 --output receipt.json
+    """
+    from assent.people.report.receipt import make_receipt
+
+    async def making(log_signer: AuditLogSigner, settings: Settings) -> dict[str, Any]:
+        return await make_receipt(log_signer, operation)
+
+    text = json.dumps(with_ledger(config, making), indent=1) + "\n"
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        output.write_text(text, "utf-8")
+        click.echo(str(output))
 
 
 @audit.command(short_help="Sign the log now and send the checkpoint to the anchors.")
