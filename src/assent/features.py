@@ -1,7 +1,7 @@
 """The one loader of features: the core names a feature, and nothing of it is imported before.
 
-A feature is everything beside governing a call: Cedar policies, flow control, OpenAPI, OAuth, the rooms for people.
-The core never imports one directly; import-linter checks this.
+A feature is everything beside governing a call: Cedar policies, flow control, OpenAPI, OAuth, hooks, the rooms for
+people. The core never imports one directly; import-linter checks this.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ _FEATURES = {
     "lint_target": "assent.checks.lint.target",
     "hosts": "assent.checks.hosts.matrix",
     "api": "assent.people.api.app",
+    "hooks": "assent.hooks.process",
     "notify": "assent.people.notify.notifier",
     "authorization_server": "assent.people.authorization_server.tokens",
     "pending_step_up": "assent.people.authorization_server.pending_step_up",

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 from assent.contract.parts import StepUp
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
-from assent.core.call import Call, Presence
+from assent.core.call import Call, ConversationRef, Presence
 from assent.core.catalogue import Catalogue
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.default_step_up import DefaultStepUp
@@ -545,6 +545,9 @@ class Flow(Protocol):
 
     def vouch(self, call: Call, now: float) -> None:
         """Remember that a person said yes to this call."""
+
+    def hear(self, principal: Principal, conversation: ConversationRef, now: float) -> None:
+        """Add the user's words of a conversation, apart from any call."""
 
     def report(self, tenant: str) -> list[dict[str, Any]]:
         """The conversations of a tenant, the newest first: what entered and what was decided, without values."""

@@ -22,6 +22,7 @@ COMMANDS = {
     "claims": "List started calls and settle those in doubt.",
     "console": "Print a link that signs you in to the console.",
     "contract": "Show, draft and document contracts.",
+    "hook": "Answer one hook event of a coding agent.",
     "init": "Put Assent before the servers of an MCP client.",
     "keys": "Create, list and revoke API keys.",
     "login": "Connect an upstream that needs OAuth.",
@@ -45,7 +46,7 @@ COMMANDS = {
 
 SECTIONS = {
     "Begin": ("demo", "init", "add", "trust", "doctor"),
-    "Govern calls": ("serve", "wrap", "sandbox", "login", "keys", "pin"),
+    "Govern calls": ("serve", "wrap", "hook", "sandbox", "login", "keys", "pin"),
     "Decide and look": ("console", "approvals", "stops", "claims", "audit", "decide"),
     "Write contracts and rules": ("contract", "classify", "lint", "verify", "hosts", "policy", "rule", "drill"),
     "Keep the store": ("store",),

@@ -462,6 +462,24 @@ class FlowSettings(Section):
     """Whether results say in `_meta.ifc` whether they are untrusted and private."""
 
 
+class HookSettings(Section):
+    """Hooks of coding agents: `assent hook CLIENT`."""
+
+    allow: bool = False
+    """Whether a call to which nothing objects runs without the client's own question. Default: the client asks as it
+    would without Assent."""
+    gateway: HttpUrl | None = None
+    """The team gateway that gets the user's words of each prompt, for flow control there."""
+    key: Annotated[str, Field(min_length=8)] | None = None
+    """The caller's key at that gateway."""
+
+    @model_validator(mode="after")
+    def _both(self) -> HookSettings:
+        if (self.gateway is None) != (self.key is None):
+            raise ValueError("gateway and key belong together")
+        return self
+
+
 class Settings(Section):
     """The whole configuration."""
 
@@ -511,6 +529,8 @@ class Settings(Section):
     """Rules on arguments and results; see the reference of guards."""
     flow: FlowSettings = FlowSettings()
     """Flow control."""
+    hooks: HookSettings = HookSettings()
+    """Hooks of coding agents."""
     policies: tuple[str, ...] = ()
     """Policy files (Cedar), as paths or patterns."""
     pins: str | None = None

@@ -75,6 +75,15 @@ def several_patterns(name: str, fitting: list[WrittenContract]) -> Fault:
     return Fault(f"several patterns fit this tool: {listed}", f"Write a contract for {name} itself", name)
 
 
+CODING_AGENTS = frozenset({"claude-code", "codex", "gemini", "copilot", "opencode", "cursor"})
+"""The clients whose built-in tools have contracts (`claude-code.Bash`). Hooks bind them; no upstream has such tools."""
+
+
+def is_built_in(one: WrittenContract) -> bool:
+    """Whether a contract is for a built-in tool of a coding agent."""
+    return one.upstream in CODING_AGENTS or one.name.partition(".")[0] in CODING_AGENTS
+
+
 ToolKey = tuple[str, str]
 """An upstream and the name that it gives one of its tools."""
 
@@ -102,7 +111,7 @@ class Binding:
 
 def bind(written: Iterable[WrittenContract], offers: Mapping[str, Offered], silent: Collection[str] = ()) -> Binding:
     """Bind contracts to the tools of upstreams; `silent` are configured upstreams that have not answered yet."""
-    written = list(written)
+    written = [one for one in written if not is_built_in(one)]
     patterns = [one for one in written if is_pattern(one.name)]
     bound = _bind_names([one for one in written if not is_pattern(one.name)], offers, silent)
     return _bind_patterns(patterns, bound, offers, silent) if patterns else bound

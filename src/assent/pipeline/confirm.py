@@ -148,6 +148,7 @@ def asked_by(call: Call, why: str | None, rules: Rules) -> str:
 def _judge(approval: Approval, call: Call, ports: Ports, trace: CallTrace) -> Approval:
     match approval.state_at(ports.now()):
         case ApprovalState.APPROVED:
+            trace.approval = approval.id
             trace.passed("confirm", f"approval {approval.id}")
             return approval
         case ApprovalState.DECLINED:

@@ -52,6 +52,8 @@ class CallTrace:
     """The policies that ask for an approval of this call."""
     guards: list[GuardFinding] = field(default_factory=list)
     """What guards found in the arguments and the result."""
+    approval: str | None = None
+    """The id of the approval with which a person said yes to this call."""
     rates: list[RateSlot] = field(default_factory=list)
     """What the call takes from the counts of guards."""
 

@@ -94,6 +94,10 @@ class FlowControl:
         for one in self._concerns(call, seen):
             seen.vouch(call.tool.name, one.role if one.role != "action" else "other", one.value)
 
+    def hear(self, principal: Principal, conversation: ConversationRef, now: float) -> None:
+        """Add the user's words of a conversation, apart from any call."""
+        self._conversation(principal, conversation, now)
+
     def conversations(self, tenant: str) -> list[Conversation]:
         """The conversations of a tenant, the newest first."""
         return [one for key, one in reversed(self._memory.conversations.items()) if key[0] == tenant]

@@ -1,0 +1,107 @@
+"""A hook's own process: answers one event on the user's store, without an engine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from assent.config.flow import flow_control
+from assent.config.keyring import Keyring
+from assent.config.load import load_settings, user_settings
+from assent.config.model import ConfiguredCaller, DefaultConfirmation, Settings
+from assent.config.policies import policies_of, rules_of
+from assent.config.principals import principal_of
+from assent.contract.files import contract_paths, load_written
+from assent.core.catalogue import Catalogue
+from assent.errors import AssentError
+from assent.hooks import answers
+from assent.hooks.contracts import BuiltinTools
+from assent.hooks.door import HookDoor, HookSource
+from assent.hooks.mcp_servers import is_governed_elsewhere
+from assent.pipeline.ports_factory import make_ports
+from assent.ports import Ports, no_command
+from assent.stores.open import open_store
+
+ANSWERS_WITHIN = 20.0
+"""How long a hook may take. Clients wait longer, and let the call run if a hook is too slow for them."""
+_UNUSED = ("upstreams", "auth.api_keys", "auth.jwt", "auth.embedded", "console", "notify")
+
+
+def hook_settings(config: Path | None) -> Settings:
+    """The named configuration or the user's own, as hooks use it."""
+    return local_settings(load_settings(config, unused=_UNUSED) if config else user_settings(unused=_UNUSED))
+
+
+def local_settings(settings: Settings) -> Settings:
+    """The settings of a door on this machine: observe unless they say enforce, and the person at it confirms."""
+    enforced = "mode" in settings.model_fields_set and settings.mode == "enforce"
+    stdio = settings.auth.stdio or ConfiguredCaller(kind="agent", scopes=("*",))
+    step_up = settings.defaults.step_up
+    none = step_up.model_copy(update={"callers": "none"}) if step_up.callers == "oauth" else step_up
+    confirmation = DefaultConfirmation(critical="user")
+    return settings.model_copy(
+        update={
+            "mode": "enforce" if enforced else "observe",
+            "auth": settings.auth.model_copy(update={"stdio": stdio}),
+            "defaults": settings.defaults.model_copy(update={"confirmation": confirmation, "step_up": none}),
+        }
+    )
+
+
+def make_door(settings: Settings, ports: Ports) -> HookDoor:
+    """The door for hooks under a configuration, on the ports of the process that has the store."""
+    assert settings.auth.stdio is not None
+    written = load_written(contract_paths(settings.contracts)) if settings.contracts else []
+    return HookDoor(
+        lambda: ports,
+        principal_of(settings.auth.stdio, "stdio", "stdio"),
+        BuiltinTools(written, inferring=settings.without_contract == "infer"),
+        allow=settings.hooks.allow,
+        governed_elsewhere=is_governed_elsewhere,
+    )
+
+
+def source_of(environment: Mapping[str, str]) -> HookSource:
+    """What the environment of a hook tells: the project, and whether a person is at the client."""
+    project = next((environment[name] for name in _PROJECT if environment.get(name)), "")
+    headless = environment.get("CLAUDE_CODE_ENTRYPOINT", "cli") != "cli" or environment.get("CI", "") not in ("", "0")
+    return HookSource(project, headless)
+
+
+_PROJECT = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR", "ASSENT_PROJECT_DIR")
+
+
+def answer_here(config: Path | None, client: str, raw: bytes) -> str:
+    """The answer to one event. It never raises: what fails or takes too long is denied, and says so."""
+    try:
+        return asyncio.run(asyncio.wait_for(_answer(config, client, raw), ANSWERS_WITHIN))
+    except TimeoutError:
+        return answers.failure(client, f"no answer within {ANSWERS_WITHIN:.0f} seconds")
+    except (AssentError, OSError) as error:
+        return answers.failure(client, " ".join(str(error).split())[:400].rstrip("."))
+    except Exception as error:
+        return answers.failure(client, f"{type(error).__name__} in Assent")
+
+
+async def _answer(config: Path | None, client: str, raw: bytes) -> str:
+    settings = hook_settings(config)
+    store = await open_store(settings.store)
+    try:
+        keyring = Keyring(Path(settings.secrets.directory))
+        keyring.make_all()
+        in_memory = settings.store.startswith("memory:")
+        chosen = f" -c {shlex.quote(str(config.resolve()))}" if config is not None else ""
+        ports = make_ports(
+            store,
+            Catalogue,
+            derive_key=keyring.derive,
+            keyed_hash=keyring.keyed_hash,
+            command=no_command if in_memory else lambda words: f"assent {words}{chosen}",
+            rules=rules_of(settings, policies_of(settings), flow_control(settings)),
+        )
+        return await make_door(settings, ports).answer(client, raw, source_of(os.environ))
+    finally:
+        await store.close()
