@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from assent.checks.lint import Target, lint
-from assent.checks.lint.target import LintedTool
+from assent.checks.lint.run import lint
+from assent.checks.lint.target import LintedTool, Target
 
 BAR = 2.0
 VERBS = ("list", "get", "create", "update", "delete", "send", "export", "search", "purchase", "run")

@@ -1,7 +1,8 @@
 """The one loader of features: the core names a feature, and nothing of it is imported before.
 
 A feature is everything beside governing a call: Cedar policies, flow control, OpenAPI, OAuth, hooks, the rooms for
-people. The core never imports one directly; import-linter checks this.
+people. The core never imports one directly; import-linter checks this. Every message about a package that is not
+installed comes from here, with the line that installs it.
 """
 
 from __future__ import annotations
@@ -27,15 +28,44 @@ _FEATURES = {
 }
 """The module of each feature that the core uses, or another feature."""
 
-INSTALL = "Install it: pipx install 'assent[standard]'"
+_EXTRAS = {
+    "asyncpg": "postgres",
+    "hypothesis": "verify",
+    "fastmcp": "fastmcp",
+    "pydantic_ai": "pydantic-ai",
+    "agents": "openai-agents",
+    "langchain_core": "langchain",
+    "anthropic": "anthropic",
+    "openai": "openai",
+    "pytest": "",
+    "keyring": "",
+}
+"""The extra that installs a package; `standard` for all others. Empty: no extra has it, it is installed by itself."""
 
 
 def load_feature(name: str) -> Any:
     """The module of a feature. Raises SettingsError with the line that installs what it needs."""
+    return load_package(_FEATURES[name])
+
+
+def load_package(name: str, field: str = "") -> Any:
+    """A module that an extra installs, or that needs one. Raises SettingsError with the line that installs it."""
     try:
-        return import_module(_FEATURES[name])
+        return import_module(name)
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "assent":
+        fault = missing_package(error, field)
+        if fault is None:
             raise
-        text = f"{name.replace('_', ' ')} needs the package {error.name}, which is not installed"
-        raise SettingsError(Fault(text, INSTALL)) from None
+        raise SettingsError(fault) from None
+
+
+def missing_package(error: ModuleNotFoundError, field: str = "") -> Fault | None:
+    """What is missing and the line that installs it; None if the missing module is our own, which is a defect."""
+    package = (error.name or "").partition(".")[0]
+    if not package or package == "assent":
+        return None
+    extra = _EXTRAS.get(package, "standard")
+    wanted = f"'assent[{extra}]'" if extra else package
+    return Fault(
+        f"this needs the package {package}, which is not installed", f"Install it: pip install {wanted}", field
+    )

@@ -29,7 +29,7 @@ import pytest
 from click.testing import CliRunner
 
 from assent.cli import cli
-from assent.config.checks import check_bind
+from assent.cli.serve_process import check_bind
 from assent.config.load import parse_settings
 from assent.core.outcome import problem_in
 from assent.errors import SettingsError

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from assent.checks.lint import all_rules
+from assent.checks.lint.run import all_rules
 from assent.cli.rule import rule
 from assent.errors import SettingsError
 from assent.rules.guards import rule_names

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assent.cli import cli
-from assent.config.checks import check_bind, has_no_credentials
+from assent.cli.serve_process import check_bind, has_no_credentials
 from assent.config.load import parse_settings
 from assent.contract.yaml_document import YamlDocument, write_yaml
 from assent.errors import SettingsError, StoreError

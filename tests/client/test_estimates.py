@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assent import GovernedClient
-from assent.client.estimates import same_price
+from assent.client.tool_policy import same_price
 from assent.core.estimates import price_in
 from support.client_person import Naps, Somebody
 from support.plain_server import Plain, said, tool

@@ -12,9 +12,8 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from assent import GovernedClient
-from assent.client.estimates import Budget
-from assent.client.question import Answer
-from assent.client.remembered_approvals import Anything, AtMost, OneOf, Remember
+from assent.client.question import Answer, Anything, AtMost, OneOf, Remember
+from assent.client.tool_policy import Budget
 from assent.testing import Clock
 from support.client_person import Naps, Somebody
 from support.plain_server import Plain, said, tool

@@ -77,8 +77,7 @@ async def test_a_tool_that_changes_is_asked_about_until_a_person_agrees(era: str
 
 
 async def test_a_changed_tool_loses_what_was_remembered_for_it() -> None:
-    from assent.client.question import Answer
-    from assent.client.remembered_approvals import Remember
+    from assent.client.question import Answer, Remember
 
     plain, clock = Plain(tool("place_order", "n")), Clock()
     person = Somebody(Answer("accept", remember=Remember({"n": 1}, 3600)), False)

@@ -16,7 +16,7 @@ from mcp import Client
 from mcp.server import MCPServer
 
 from assent import GovernedClient
-from assent.client.ui.terminal import leave_to_server
+from assent.client.terminal import leave_to_server
 from assent.config.load import parse_settings
 from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import GatewayApp, open_gateway

@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from assent.client.question import Answer, Question, as_answer
+from assent.client.terminal import Terminal, leave_to_server, refuse
 from assent.client.tool_policy import ToolPolicy
-from assent.client.ui.terminal import Terminal, leave_to_server, refuse
 from assent.contract.tiers import Risk, Tier
 
 SPEND = ToolPolicy(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "tier", True)

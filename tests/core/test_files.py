@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from assent.checks.lint.fix.fixer import FixedFile, write_all
+from assent.checks.lint.fixer import FixedFile, write_all
 from assent.cli.init import init
 from assent.errors import SettingsError
 from assent.files import draft, is_protected, write_whole

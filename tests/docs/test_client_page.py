@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assent.client import Question
-from assent.client.retries import may_repeat
+from assent.client.sender import may_repeat
 from assent.client.tool_policy import ASKED, ToolPolicy
 from assent.contract.tiers import DEFAULT_RISK, Tier
 

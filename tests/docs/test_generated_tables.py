@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from docs.site.reference.hosts import hosts_table
 
-from assent.checks.lint import all_rules
+from assent.checks.lint.run import all_rules
 
 DOCS = Path(__file__).parents[2] / "docs"
 

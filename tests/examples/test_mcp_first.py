@@ -15,7 +15,7 @@ import pytest
 from mcp import Client, MCPError
 
 from assent import Assent, Principal
-from assent.checks.lint import lint
+from assent.checks.lint.run import lint
 from assent.errors import ContractError
 from assent.testing import Clock
 from support.lint_examples import target_of

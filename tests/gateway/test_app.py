@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from assent.config.checks import check_bind
+from assent.cli.serve_process import check_bind
 from assent.config.load import parse_settings
 from assent.core.pins import pins_of, pins_text
 from assent.errors import SettingsError

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 
 from assent import Assent, GovernedClient, contract
-from assent.config.policies import load_engine
+from assent.config.rules import load_engine
 from assent.core.outcome import Refusal, error_result
 from assent.core.principal import Principal
 from assent.ports import OutcomeUnknown

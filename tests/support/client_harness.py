@@ -9,7 +9,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from assent.client import Answer, GovernedClient, Question
-from assent.client.ui.terminal import leave_to_server
+from assent.client.terminal import leave_to_server
 from support.library_harness import LibraryTable
 from support.transports import Person
 

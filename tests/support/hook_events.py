@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from assent.config.flow import flow_control
+from assent.config.policies import policies_of, rules_of
+
 from assent.config.load import parse_settings
 from assent.config.model import ConfiguredCaller, Settings
-from assent.config.policies import policies_of, rules_of
 from assent.core.catalogue import Catalogue
 from assent.hooks.door import HookDoor, HookSource
 from assent.hooks.process import local_settings, make_door

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from assent.ports import NotReached, OutcomeUnknown
-from assent.upstreams.openapi.http import SendHttp
+from assent.upstreams.openapi.upstream import SendHttp
 from support.loopback_server import PromptServer
 
 

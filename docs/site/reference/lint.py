@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from assent.checks.lint import Rule, all_rules
+from assent.checks.lint.rule import Rule
+from assent.checks.lint.run import all_rules
 
 
 def lint_page() -> str:

@@ -261,7 +261,7 @@ def _as_result(given: Any) -> dict[str, Any]:
 
 def flow_with(earlier: Sequence[EarlierResult], request: Request, catalogue: Catalogue, settings: Settings) -> Any:
     """Flow control with the results that the request says were read before."""
-    from assent.config.flow import flow_control
+    from assent.config.rules import flow_control
 
     flow = flow_control(settings)
     for one in earlier if flow is not None else ():

@@ -123,7 +123,7 @@ def _configuration(config: Path | None) -> Iterator[Check | Settings]:
 
 def _named_files(settings: Settings, path: Path) -> Iterator[Check]:
     """The faults of the contract files and policies that the configuration names."""
-    from assent.config.policies import policies_of
+    from assent.config.rules import policies_of
     from assent.gateway.served_tools import contracts_of
 
     for load in (contracts_of, policies_of):

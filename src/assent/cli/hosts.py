@@ -35,8 +35,8 @@ def hosts(
 
     Example: assent hosts contracts.yaml
     """
-    from assent.checks.hosts import matrix, submission
-    from assent.checks.hosts.submission import FORMATS, is_unseen
+    from assent.checks.hosts.matrix import matrix
+    from assent.checks.hosts.submission import FORMATS, is_unseen, submission
     from assent.checks.lint.rule import written
     from assent.cli.shared.targets import chosen
 

@@ -17,10 +17,11 @@ from assent.errors import Fault, SettingsError
 from assent.files import write_whole
 
 if TYPE_CHECKING:
-    from assent.checks.lint import Finding, Target
-    from assent.checks.lint.fix import FixedFile
+    from assent.checks.lint.fixer import FixedFile
+    from assent.checks.lint.rule import Finding
     from assent.checks.lint.sources import LintInput
     from assent.checks.lint.suppressions import Baseline, Suppression
+    from assent.checks.lint.target import Target
     from assent.cli.shared.targets import Chosen
 
 _File = click.Path(path_type=Path, dir_okay=False)
@@ -70,10 +71,9 @@ def lint(
 
     Example: assent lint contracts.yaml https://example.com/mcp
     """
-    from assent.checks.lint import all_rules
-    from assent.checks.lint import lint as find
     from assent.checks.lint.report import FORMATS
-    from assent.checks.lint.run import together
+    from assent.checks.lint.run import all_rules, together
+    from assent.checks.lint.run import lint as find
     from assent.checks.lint.suppressions import baseline_text, less, read_suppressions
     from assent.cli.shared.targets import chosen
 
@@ -133,7 +133,7 @@ def _known(baseline: Path | None, to_write: bool) -> Baseline | None:
 
 def fix_files(named: Sequence[Chosen], allowed: Sequence[Suppression], known: Baseline | None, *, write: bool) -> None:
     """Shows the changes to the files of the targets and, with `write`, makes them."""
-    from assent.checks.lint.fix import write_all
+    from assent.checks.lint.fixer import write_all
     from assent.checks.lint.sources import fixable_files
 
     files = {file.resolve(): (file, one) for one in named for file in fixable_files(_file_of(one))}
@@ -163,8 +163,8 @@ def _file_of(named: Chosen) -> Path:
 
 
 def _fix_one(file: Path, said_by: Profile, allowed: Sequence[Suppression], known: Baseline | None) -> FixedFile:
-    from assent.checks.lint import all_rules, lint
-    from assent.checks.lint.fix import fix_file
+    from assent.checks.lint.fixer import fix_file
+    from assent.checks.lint.run import all_rules, lint
     from assent.checks.lint.sources import read_text
     from assent.checks.lint.suppressions import less
 

@@ -89,7 +89,7 @@ async def _login(
 ) -> None:
     from assent.upstreams.credentials import SHARED
     from assent.upstreams.errors import OAuthProblem
-    from assent.upstreams.oauth.login import begin_sign_in, finish_sign_in
+    from assent.upstreams.oauth.grants import begin_sign_in, finish_sign_in
 
     assert entry.url is not None
     try:
@@ -152,7 +152,7 @@ def _show(started: SignIn, browser: bool) -> None:
 
 async def _logout(settings: Settings, upstream: str) -> None:
     from assent.upstreams.credentials import SHARED
-    from assent.upstreams.oauth.login import disconnect
+    from assent.upstreams.oauth.grants import disconnect
 
     async with _vault(settings) as vault:
         done = await disconnect(vault, upstream, SHARED, operator())

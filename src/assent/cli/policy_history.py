@@ -13,19 +13,16 @@ import click
 
 from assent.audit.leaf import BadEntry
 from assent.audit.signer import AuditLogError
-from assent.checks.history.recorded_call import recorded_calls
+from assent.checks.history.recorded_call import RecordedTools, recorded_calls
 from assent.checks.history.replay import ChangedDecision, Replay, as_json
 from assent.checks.history.replay import replay as replay_log
-from assent.checks.history.suggest import suggest_guards, suggest_scopes, suggestions_text
-from assent.checks.history.tool_contracts import RecordedTools
-from assent.checks.history.usage import Usage
+from assent.checks.history.suggest import Usage, suggest_guards, suggest_scopes, suggestions_text
 from assent.cli.shared.log_access import moment, progress_bar
 from assent.cli.shared.policies import tools_of
 from assent.cli.shared.store_access import deciding_ports
 from assent.config.anchors import log_signer_of
 from assent.config.load import UNASKED, find_settings
-from assent.config.model import Settings
-from assent.config.principals import principal_of
+from assent.config.model import Settings, principal_of
 from assent.core.catalogue import Catalogue
 from assent.core.principal import KINDS, Kind, Principal
 from assent.core.question import visible

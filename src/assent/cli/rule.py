@@ -12,7 +12,7 @@ import click
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
-    from assent.checks.lint import Rule
+    from assent.checks.lint.rule import Rule
 
 
 @click.command()
@@ -24,7 +24,7 @@ def rule(name: str | None, listed: bool, markdown: bool) -> None:
 
     Examples: assent rule hints-missing; assent rule --list guards
     """
-    from assent.checks.lint import all_rules
+    from assent.checks.lint.run import all_rules
     from assent.rules.guards.docs_page import explanation_of
     from assent.rules.guards.registry import rule_class, rule_names
 
@@ -45,7 +45,7 @@ def rule(name: str | None, listed: bool, markdown: bool) -> None:
 
 
 def _names(which: str | None) -> list[str]:
-    from assent.checks.lint import all_rules
+    from assent.checks.lint.run import all_rules
     from assent.rules.guards.registry import rule_names
 
     if which not in (None, "guards", "lint"):
@@ -55,7 +55,7 @@ def _names(which: str | None) -> list[str]:
 
 
 def _list_all() -> None:
-    from assent.checks.lint import all_rules
+    from assent.checks.lint.run import all_rules
     from assent.rules.guards.docs_page import summary_of
     from assent.rules.guards.registry import rule_class, rule_names
 

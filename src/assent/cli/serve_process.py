@@ -14,12 +14,10 @@ from pathlib import Path
 import click
 
 from assent.config.anchors import anchors_of
-from assent.config.checks import check_bind, has_no_credentials, has_stored_keys
 from assent.config.keyring import Keyring
-from assent.config.load import find_file, find_settings
+from assent.config.load import find_file, find_settings, load_pins
 from assent.config.model import Settings
-from assent.config.pins import load_pins
-from assent.config.policies import policies_of, policy_faults
+from assent.config.rules import policies_of, policy_faults
 from assent.core.question import counted
 from assent.errors import ContractError, Fault, SettingsError
 from assent.gateway import logging as logs
@@ -31,8 +29,11 @@ from assent.gateway.reload import ConfigReloader, Signature, signature, watched_
 from assent.gateway.status_pages import StatusPages
 from assent.people.accounts import accounts_without_passkey
 from assent.people.console.start import console_in_front, keep_address, store_mark
-from assent.stores.inspect import check_store, in_doubt
+from assent.ports import Store
+from assent.stores.inspect import check_store, in_doubt, schema_of
+from assent.stores.open import open_store
 from assent.upstreams.compiled_tools import NO_CONTRACT
+from assent.web.http import is_loopback
 from assent.web.server import bind, make_server, run_loop, tune_gc
 
 logger = logging.getLogger(__name__)
@@ -197,3 +198,52 @@ async def following(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def has_stored_keys(settings: Settings) -> bool:
+    """Whether the store has an API key that is not revoked. A store that does not exist yet is not created."""
+    if (await schema_of(settings.store))[0] == 0:
+        return False
+    store = await open_store(settings.store)
+    try:
+        return await _keeps_keys(store)
+    finally:
+        await store.close()
+
+
+async def has_no_credentials(settings: Settings, store: Store) -> bool:
+    """Whether every call would be refused because no way to authenticate is configured."""
+    auth = settings.auth
+    known = auth.api_keys or auth.jwt or auth.embedded or auth.anonymous
+    return not known and not await _keeps_keys(store)
+
+
+async def _keeps_keys(store: Store) -> bool:
+    return any(record.is_good(time.time()) for record in await store.keys())
+
+
+def check_bind(settings: Settings, host: str, has_keys: Callable[[], bool] = lambda: False) -> None:
+    """Refuses to bind an unauthenticated gateway to an address that other machines can reach.
+
+    `has_keys` says whether the store has keys; it is called only when the answer matters.
+    """
+    if host == "localhost" or is_loopback(host):
+        return
+    anonymous = settings.auth.anonymous
+    if anonymous is not None and not anonymous.tools:
+        raise SettingsError(
+            Fault(
+                f"anonymous callers are not allowed on {host}",
+                "Remove auth.anonymous, bind to 127.0.0.1, or name the tools they are offered in auth.anonymous.tools",
+                "auth.anonymous",
+            )
+        )
+    auth = settings.auth
+    if not (auth.api_keys or auth.jwt or auth.embedded or anonymous) and not has_keys():
+        raise SettingsError(
+            Fault(
+                f"other machines can reach {host}, and no authentication is configured",
+                "Add auth.api_keys or auth.jwt, or create a key with: assent keys create",
+                "auth",
+            )
+        )

@@ -16,15 +16,14 @@ from typing import NamedTuple
 
 import click
 
-from assent.checks.lint import Target
+from assent.checks.lint.target import Target
 from assent.checks.probe.call_tools import ToolCaller, calling
 from assent.checks.probe.list_tools import contracts_in
-from assent.checks.verify import Checked, Command, Observer, Verdict, database_at, promises_of
-from assent.checks.verify import verify as try_out
-from assent.checks.verify.hang_guard import HangGuard
-from assent.checks.verify.promises import Promises
-from assent.checks.verify.run import Calls
-from assent.checks.verify.touched import Touched
+from assent.checks.verify.observe import Command, Observer, database_at
+from assent.checks.verify.promises import Promises, promises_of
+from assent.checks.verify.run import Calls, Checked, Verdict
+from assent.checks.verify.run import verify as try_out
+from assent.checks.verify.watched_sessions import HangGuard, Touched
 from assent.cli.shared.targets import (
     Chosen,
     check_tools,

@@ -18,8 +18,14 @@ import click
 from pydantic import ValidationError
 
 from assent.config.load import load_settings, user_file, user_settings
-from assent.config.model import ConfiguredCaller, DefaultConfirmation, Defaults, Settings, UpstreamSettings
-from assent.config.principals import principal_of
+from assent.config.model import (
+    ConfiguredCaller,
+    DefaultConfirmation,
+    Defaults,
+    Settings,
+    UpstreamSettings,
+    principal_of,
+)
 from assent.config.references import UNREAD
 from assent.config.sandbox import OFF, SandboxSettings
 from assent.errors import Fault, SettingsError

@@ -1,8 +1,7 @@
 """Governed MCP client: the public names for authors of agents."""
 
-from assent.client.challenges import Challenged as Challenged
+from assent.client.connection import Challenged as Challenged
 from assent.client.connection import Unreached as Unreached
-from assent.client.estimates import Budget as Budget
 from assent.client.governed_client import GovernedClient as GovernedClient
 from assent.client.idempotency import govern_http as govern_http
 from assent.client.idempotency import mirror_key as mirror_key
@@ -15,15 +14,16 @@ from assent.client.options import Journal as Journal
 from assent.client.options import Noted as Noted
 from assent.client.question import UNTRUSTED as UNTRUSTED
 from assent.client.question import Answer as Answer
+from assent.client.question import Anything as Anything
+from assent.client.question import AtMost as AtMost
+from assent.client.question import OneOf as OneOf
 from assent.client.question import Question as Question
+from assent.client.question import Remember as Remember
 from assent.client.question import model_text as model_text
-from assent.client.remembered_approvals import Anything as Anything
-from assent.client.remembered_approvals import AtMost as AtMost
-from assent.client.remembered_approvals import OneOf as OneOf
-from assent.client.remembered_approvals import Remember as Remember
 from assent.client.secrets import Delivery as Delivery
+from assent.client.terminal import Terminal as Terminal
+from assent.client.terminal import leave_to_server as leave_to_server
+from assent.client.terminal import refuse as refuse
+from assent.client.tool_policy import Budget as Budget
 from assent.client.tool_policy import needs_confirmation as needs_confirmation
-from assent.client.ui.terminal import Terminal as Terminal
-from assent.client.ui.terminal import leave_to_server as leave_to_server
-from assent.client.ui.terminal import refuse as refuse
-from assent.client.ui.web_page import WebPage as WebPage
+from assent.client.web_page import WebPage as WebPage

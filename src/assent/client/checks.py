@@ -12,12 +12,11 @@ import mcp_types as types
 import orjson
 
 from assent.client.catalogue import ServerCatalogue
-from assent.client.estimates import Budget, estimate_of
 from assent.client.intent import Intent, dry_run_of, is_rehearsal, make_intent
 from assent.client.options import ClientOptions, Journal
-from assent.client.question import Answer, Asker, Question, as_answer
-from assent.client.remembered_approvals import PriceAndPreview, RememberedApprovals
-from assent.client.ui.terminal import refuse
+from assent.client.question import Answer, Asker, PriceAndPreview, Question, RememberedApprovals, as_answer
+from assent.client.terminal import refuse
+from assent.client.tool_policy import Budget, estimate_of
 from assent.contract.tiers import Tier
 from assent.core.estimates import fitting, price_in
 from assent.core.outcome import Refusal

@@ -14,10 +14,10 @@ from typing import Any
 import mcp_types as types
 import orjson
 
-from assent.client.estimates import same_price
 from assent.client.intent import Intent, current
 from assent.client.options import Journal
 from assent.client.question import Answer, Question
+from assent.client.tool_policy import same_price
 from assent.core.characters import BLANK, twin_of
 
 _SENSITIVE = re.compile(

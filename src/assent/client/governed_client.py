@@ -16,20 +16,17 @@ from mcp.shared.exceptions import MCPError
 
 from assent.client.adapters.fastmcp import fastmcp_client_factory
 from assent.client.catalogue import ListedTool, ServerCatalogue
-from assent.client.challenges import unless_challenged
 from assent.client.checks import PreCallChecks
-from assent.client.connection import ConnectedClient, Login, LoginHook, ServerConnection, Unreached
+from assent.client.connection import ConnectedClient, Login, LoginHook, ServerConnection, Unreached, unless_challenged
 from assent.client.elicitation import ServerQuestions
-from assent.client.estimates import Budget
 from assent.client.idempotency import IdempotencyKeys, keyed_http, new_key, watched
 from assent.client.intent import ConversationMeta, Intent, is_rehearsal, make_intent
 from assent.client.options import ClientOptions, Journal, Noted
 from assent.client.question import UNTRUSTED, Asker
-from assent.client.retries import failure_of
 from assent.client.secrets import Delivery, SecretRedactor
-from assent.client.sender import Sender
-from assent.client.tool_policy import ToolPolicy
-from assent.client.ui.terminal import leave_to_server, refuse
+from assent.client.sender import Sender, failure_of
+from assent.client.terminal import leave_to_server, refuse
+from assent.client.tool_policy import Budget, ToolPolicy
 from assent.contract.tiers import Tier
 from assent.core.outcome import Refusal, error_result
 

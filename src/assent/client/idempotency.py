@@ -17,8 +17,7 @@ import orjson
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from assent.client.challenges import hook_into, watch_http
-from assent.client.connection import ConnectedClient
+from assent.client.connection import ConnectedClient, hook_into, watch_http
 from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Tier
 from assent.mcp.call_meta import HEADER, META_KEY

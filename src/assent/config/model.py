@@ -15,7 +15,7 @@ from assent.contract.parts import StepUp, Words
 from assent.contract.profiles import Completeness, HistoricNames, profile_names
 from assent.core.default_step_up import DefaultStepUp
 from assent.core.match import Match
-from assent.core.principal import Mode, Role
+from assent.core.principal import Mode, Principal, Role
 from assent.core.quotas import RateLimit, SpendBudget
 from assent.rules.guards import build_guard
 from assent.rules.guards.rule import GuardRule
@@ -582,3 +582,19 @@ class Settings(Section):
     def rules(self) -> tuple[GuardRule, ...]:
         """The configured guards as objects."""
         return tuple(build_guard(guard) for guard in self.guards)
+
+
+def principal_of(caller: ConfiguredCaller, name: str | None = None, method: str = "") -> Principal:
+    """The principal of a configured caller."""
+    return Principal(
+        id=caller.name or name or "local",
+        kind=caller.kind,
+        tenant=caller.tenant,
+        scopes=frozenset(caller.scopes),
+        roles=frozenset(caller.roles),
+        mode=caller.mode,
+        groups=frozenset(caller.groups),
+        method=method,
+        asks=caller.asks,
+        only=frozenset(caller.tools) if isinstance(caller, AnonymousCaller) and caller.tools else None,
+    )

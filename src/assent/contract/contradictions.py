@@ -1,15 +1,17 @@
-"""Finds contradictions inside a contract."""
+"""Finds contradictions inside a contract, and what an agent should know and the contract does not say."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from assent.contract.pointers import tokens
 from assent.contract.tiers import Risk, Tier
+from assent.errors import Fault
 
 if TYPE_CHECKING:
     from assent.contract.model import Contract
+    from assent.contract.profiles import Profile
 
 HOST_LEVERS = frozenset({"anthropic/requiresUserInteraction", "cursor/requiresConfirmation"})
 
@@ -132,3 +134,26 @@ def unsendable_keys(contracts: Iterable[Contract]) -> str | None:
         f"{named}: the contract requires an idempotency key and names no argument for it. Hosts that send neither "
         "`_meta` nor headers get only refusals. Write `idempotency: {argument: idempotency_key}`, or `key: auto`"
     )
+
+
+_DECLARED = ("category", "permissions", "side_effects", "failure_modes")
+"""The fields that nobody but the author knows. Risk, autonomy, confirmation, step-up and audit event have defaults."""
+
+
+def missing_fields(contract: Contract, definition: Mapping[str, Any]) -> list[str]:
+    """The fields of the thirteen that neither the contract nor the tool's definition has."""
+    missing = [name for name in _DECLARED if name not in contract.model_fields_set]
+    if not (contract.description or definition.get("description")):
+        missing.insert(0, "description")
+    if contract.output is None and definition.get("outputSchema") is None:
+        missing.append("output")
+    return missing
+
+
+def incomplete(contract: Contract, definition: Mapping[str, Any], profile: Profile) -> Fault | None:
+    """The fault of a contract that leaves fields open, if the profile reports or refuses such contracts."""
+    missing = missing_fields(contract, definition) if profile.completeness else []
+    if not missing:
+        return None
+    message = f"the contract leaves open: {', '.join(missing)}"
+    return Fault(message, "Write them; an empty list ([] or {}) says that there are none", contract.name)

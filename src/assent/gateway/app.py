@@ -16,7 +16,7 @@ import orjson
 from assent.audit.periodic_signer import PeriodicSigner, SigningPlan
 from assent.config.keyring import Keyring
 from assent.config.model import Settings
-from assent.config.policies import policy_faults
+from assent.config.rules import policy_faults
 from assent.core.catalogue import is_public
 from assent.core.principal import Principal
 from assent.errors import Fault, SettingsError, StoreError

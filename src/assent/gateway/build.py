@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assent.config.anchors import signing_plan_of
-from assent.config.flow import flow_control
 from assent.config.model import Settings
-from assent.config.policies import policies_of, policy_faults
+from assent.config.rules import flow_control, policies_of, policy_faults
 from assent.core.catalogue import Catalogue
 from assent.errors import Fault, SettingsError
 from assent.features import load_feature

@@ -10,7 +10,7 @@ from typing import Any
 from assent.audit.periodic_signer import SigningPlan
 from assent.config.keyring import Keyring
 from assent.config.model import Settings
-from assent.config.policies import rules_of
+from assent.config.rules import rules_of
 from assent.core.approval import Approval
 from assent.core.catalogue import Catalogue, is_public
 from assent.core.open_questions import OpenQuestions

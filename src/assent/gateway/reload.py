@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
 from assent.config.model import Settings
-from assent.config.policies import policy_files
+from assent.config.rules import policy_files
 from assent.contract.files import contract_paths
 from assent.core.question import visible
 from assent.errors import AssentError, Fault, SettingsError

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assent.config.load import load_pins
 from assent.config.model import Settings
-from assent.config.pins import load_pins
 from assent.contract.binding import Binding, Offered, bind
 from assent.contract.files import WrittenContract, contract_paths, load_written
 from assent.contract.model import Contract

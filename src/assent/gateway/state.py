@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from assent.config.load import load_pins, write_pins
 from assent.config.model import Settings, UpstreamSettings
-from assent.config.pins import load_pins, write_pins
 from assent.core.pins import PinChange, Pins, accepted_pins, compare, pin_digest
 from assent.core.question import visible
 from assent.features import load_feature

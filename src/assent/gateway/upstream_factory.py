@@ -27,9 +27,8 @@ from assent.upstreams.stdio.server import StdioUpstream
 from assent.upstreams.vault import CredentialVault
 
 if TYPE_CHECKING:
-    from assent.upstreams.oauth.exchange import ExchangeTerms
-    from assent.upstreams.oauth.tokens import TokenSource
-    from assent.upstreams.openapi.http import SendHttp
+    from assent.upstreams.oauth.tokens import ExchangeTerms, TokenSource
+    from assent.upstreams.openapi.upstream import SendHttp
     from assent.upstreams.sandbox.link import Plan, SandboxedLink
     from assent.upstreams.stdio.person_processes import PersonProcesses
 
@@ -180,7 +179,7 @@ class UpstreamFactory:
         target, circuit_breaker = _target(name, base, headers), CircuitBreaker(name, time.monotonic)
         pool = Pool(name, target, Limits(silence=float(timeout)), circuit_breaker)
         self.pools.append(pool)
-        from assent.upstreams.openapi.http import send_over
+        from assent.upstreams.openapi.upstream import send_over
 
         return base, send_over(pool)
 
@@ -210,7 +209,7 @@ class UpstreamFactory:
         connected = OAuthCredentials(tokens)
         if upstream.oauth.exchange is None:
             return connected
-        from assent.upstreams.oauth.exchange import ExchangedTokens, ExchangingCredentials
+        from assent.upstreams.oauth.tokens import ExchangedTokens, ExchangingCredentials
 
         return ExchangingCredentials(
             ExchangedTokens(name, _exchange_terms(upstream.oauth, url, provider), time.time), connected
@@ -261,7 +260,7 @@ def _sandbox_plan(name: str, upstream: UpstreamSettings, command: tuple[str, ...
 
 def _exchange_terms(own: UpstreamClient, url: str, provider: str) -> ExchangeTerms:
     from assent.upstreams.oauth.discovery import OAuthClient
-    from assent.upstreams.oauth.exchange import ExchangeTerms
+    from assent.upstreams.oauth.tokens import ExchangeTerms
 
     assert own.exchange is not None and own.client_id is not None
     at_provider = own.identity_provider

@@ -19,11 +19,10 @@ from mcp.server.mcpserver import MCPServer
 from pydantic import BaseModel, ValidationError
 
 from assent.config.keyring import Keyring
-from assent.config.policies import load_engine, policy_faults
+from assent.config.rules import load_engine, policy_faults
 from assent.contract.author_hints import dropped_hints, with_author_hints
 from assent.contract.binding import ContractLookup
-from assent.contract.completeness import incomplete
-from assent.contract.contradictions import unsendable_keys
+from assent.contract.contradictions import incomplete, unsendable_keys
 from assent.contract.decorator import contract_of
 from assent.contract.files import contract_paths, load_written
 from assent.contract.model import Contract

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from assent.checks.lint.rules.foreign_hint_names import meant
+from assent.checks.lint.rules.hints import meant
 from assent.checks.probe.list_tools import contracts_in, listed_at, listed_in, own_hints_in, withheld_in
 from assent.contract.author_hints import dropped_hints
 from assent.contract.profiles import WIRE_NAMES, profile

@@ -10,9 +10,9 @@ from typing import Any, get_args
 
 from assent.checks.probe.call_tools import PATIENCE, calling
 from assent.checks.probe.list_tools import contracts_in, listed_in
-from assent.checks.verify import Observer, Verdict, database_at, promises_of, verify
-from assent.checks.verify.observe import Hook
-from assent.checks.verify.run import Calls
+from assent.checks.verify.observe import Hook, Observer, database_at
+from assent.checks.verify.promises import promises_of
+from assent.checks.verify.run import Calls, Verdict, verify
 from assent.contract.model import Contract
 
 

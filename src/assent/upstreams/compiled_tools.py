@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from assent.contract.completeness import incomplete
+from assent.contract.contradictions import incomplete
 from assent.contract.infer import Inference, classify
 from assent.contract.model import Contract
 from assent.contract.profiles import HistoricNames, Profile

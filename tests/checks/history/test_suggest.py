@@ -10,7 +10,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from assent.checks.history.usage import common_folders
+from assent.checks.history.suggest import common_folders
 from assent.cli import cli
 from assent.core.principal import Principal
 from support.histories import Step, record_history

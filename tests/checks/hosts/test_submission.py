@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assent.checks.hosts import submission
+from assent.checks.hosts.submission import submission
 from assent.errors import SettingsError
 from support.lint_examples import target_of
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from assent.checks.lint import Report, lint
 from assent.checks.lint.report import FORMATS
+from assent.checks.lint.run import Report, lint
 from assent.checks.lint.suppressions import Suppression, baseline_text
 from support.lint_examples import target_of
 

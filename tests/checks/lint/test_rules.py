@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pkgutil import iter_modules
 
 import pytest
 
-from assent.checks.lint import all_rules, lint
 from assent.checks.lint import rules as home
 from assent.checks.lint.rule import SEVERITIES, Rule
+from assent.checks.lint.run import all_rules, lint
 from support.lint_examples import target_of
 
 RULES = list(all_rules().values())
@@ -41,5 +42,13 @@ def test_a_rule_says_what_it_is_about(rule: Rule) -> None:
         assert sentence.endswith("."), sentence
 
 
-def test_every_file_has_the_name_of_its_rule() -> None:
-    assert {module.name.replace("_", "-") for module in iter_modules(home.__path__)} == set(all_rules())
+def test_every_file_has_rules_and_every_rule_has_the_name_of_its_constant() -> None:
+    for module in iter_modules(home.__path__):
+        found = {
+            name: one
+            for name, one in vars(import_module(f"{home.__name__}.{module.name}")).items()
+            if isinstance(one, Rule)
+        }
+        assert found, module.name
+        assert {name.lower().replace("_", "-") for name in found} == {rule.name for rule in found.values()}
+        assert all(all_rules()[one.name] is one for one in found.values())

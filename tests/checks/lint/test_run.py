@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.checks.lint import all_rules, lint
+from assent.checks.lint.run import all_rules, lint
 from assent.checks.lint.suppressions import (
     Suppression,
     baseline_text,

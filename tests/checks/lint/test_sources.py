@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.checks.lint import all_rules, lint
+from assent.checks.lint.run import all_rules, lint
 from assent.checks.lint.sources import LintInput, kind_of, read_file
 from assent.contract.profiles import profile
 from assent.contract.reader import read_contract

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assent.checks.verify.hang_guard import HangGuard
+from assent.checks.verify.watched_sessions import HangGuard
 
 
 class Held:

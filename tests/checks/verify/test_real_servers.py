@@ -20,8 +20,9 @@ from pydantic import BaseModel
 from assent import Assent, ToolFailed, contract
 from assent.checks.probe.call_tools import calling
 from assent.checks.probe.list_tools import contracts_in, listed_in
-from assent.checks.verify import Observer, Verdict, database_at, promises_of, verify
-from assent.checks.verify.observe import Hook
+from assent.checks.verify.observe import Hook, Observer, database_at
+from assent.checks.verify.promises import promises_of
+from assent.checks.verify.run import Verdict, verify
 from assent.core.principal import Principal
 from support import postgres_server
 from support.transports import over_http

@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from assent.checks.verify import Command, Observer, SqliteDatabase, Verdict, promises_of, verify
-from assent.checks.verify.observe import Hook
+from assent.checks.verify.observe import Command, Hook, Observer, SqliteDatabase
+from assent.checks.verify.promises import promises_of
+from assent.checks.verify.run import Verdict, verify
 from assent.contract.reader import read_contract
 from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assent.checks.lint import lint
+from assent.checks.lint.run import lint
 from assent.contract.infer import classify
 from support.lint_examples import target_of
 

@@ -11,7 +11,7 @@ from typing import Any
 from mcp.server import MCPServer
 
 from assent.client import GovernedClient
-from assent.client.ui.terminal import leave_to_server
+from assent.client.terminal import leave_to_server
 from support.console_browser import signed_in
 from support.gateways import gateway
 from support.transports import over_http

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from assent.config.load import load_settings
-from assent.config.policies import policies_of, policy_digest
+from assent.config.rules import policies_of, policy_digest
 
 FORBID = '@id("none")\nforbid (principal, action, resource) when { context.mode == "%s" };\n'
 

@@ -27,7 +27,7 @@ from assent.core.principal import Principal
 from assent.gateway.app import GatewayApp
 from assent.upstreams.credentials import SHARED, SubjectToken, current_subject, owner_of
 from assent.upstreams.http.link import HttpLink
-from assent.upstreams.oauth.login import begin_sign_in, finish_sign_in
+from assent.upstreams.oauth.grants import begin_sign_in, finish_sign_in
 from support.gateways import gateway
 from support.problems import problem
 

@@ -18,7 +18,7 @@ from assent.core.principal import Principal
 from assent.errors import FaultsError
 from assent.gateway.app import GatewayApp
 from assent.upstreams.credentials import SHARED
-from assent.upstreams.oauth.login import begin_sign_in, finish_sign_in
+from assent.upstreams.oauth.grants import begin_sign_in, finish_sign_in
 from support.exchange_world import AUDIENCE, BACK, SECRET, JwtNotes, Providers, jwt_notes, log_in, providers
 from support.gateways import gateway
 from support.oidc_provider import needs_provider

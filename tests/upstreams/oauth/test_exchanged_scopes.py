@@ -17,7 +17,7 @@ from assent.core.principal import Principal
 from assent.upstreams.credentials import SubjectToken, current_subject, owner_of
 from assent.upstreams.errors import OAuthProblem
 from assent.upstreams.oauth.discovery import OAuthClient, discover, new_http
-from assent.upstreams.oauth.exchange import ExchangedTokens, ExchangeTerms
+from assent.upstreams.oauth.tokens import ExchangedTokens, ExchangeTerms
 from support.loopback_server import serving
 from support.scripted_server import Conversation, ScriptedServer
 

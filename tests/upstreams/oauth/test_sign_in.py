@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from assent.upstreams.errors import OAuthProblem
-from assent.upstreams.oauth.login import begin_sign_in
+from assent.upstreams.oauth.grants import begin_sign_in
 from support.loopback_server import serving
 
 CALLBACK = "http://127.0.0.1:9/callback"

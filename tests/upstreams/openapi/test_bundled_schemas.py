@@ -8,10 +8,9 @@ import jsonschema_rs
 import orjson
 import pytest
 
-from assent.upstreams.openapi import bundled_schemas
-from assent.upstreams.openapi.bundled_schemas import Bundler
+from assent.upstreams.openapi import schemas as bundled_schemas
 from assent.upstreams.openapi.references import Unresolved
-from assent.upstreams.openapi.schemas import Schemas
+from assent.upstreams.openapi.schemas import Bundler, Schemas
 from support.openapi_documents import library, ref
 
 

@@ -9,8 +9,7 @@ import pytest
 
 from assent.contract.parts import FailureMode
 from assent.ports import OutcomeUnknown, ToolFailed
-from assent.upstreams.openapi.http import Answered
-from assent.upstreams.openapi.result import failed_result
+from assent.upstreams.openapi.result import Answered, failed_result
 
 MODES = {
     "card_declined": FailureMode(outcome="no_effect", status=402),

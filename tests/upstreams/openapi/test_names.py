@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.upstreams.openapi.names import name_operations
+from assent.upstreams.openapi.api import name_operations
 from assent.upstreams.openapi.operations import ApiOperation
 from support.openapi_documents import THE_SAME
 

@@ -12,9 +12,8 @@ from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.openapi.api import read_api
-from assent.upstreams.openapi.http import SendHttp, send_over
 from assent.upstreams.openapi.references import library_of
-from assent.upstreams.openapi.upstream import OpenApiUpstream
+from assent.upstreams.openapi.upstream import OpenApiUpstream, SendHttp, send_over
 from support.openapi_documents import ORDERS
 from support.openapi_service import Orders, serving
 from support.openapi_worlds import FREE, structured, world_of

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.upstreams.openapi.http import Answered
-from assent.upstreams.openapi.result import TRUNCATED, ResultLimits, Unreadable, shape
+from assent.upstreams.openapi.result import TRUNCATED, Answered, ResultLimits, Unreadable, shape
 from support.openapi_documents import THE_SAME
 
 SMALL = ResultLimits(body=1000, items=3, characters=200)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from assent.upstreams.openapi.names import Routes
+from assent.upstreams.openapi.api import Routes
 from assent.upstreams.openapi.operations import ApiOperation
 
 PATHS = ["/orders/{id}", "/orders/all", "/orders/{id}/items", "/files/{path}/raw", "/files/{id}/secret/raw", "/{a}/{b}"]

@@ -15,6 +15,7 @@ import httpx2
 
 from assent.checks.drill.standin import Reached, Standins, serve
 from assent.checks.drill.story import AgentCall, Ended, Story, asked, let_through, stopped
+from assent.config.load import write_pins
 from assent.config.model import (
     ApiKey,
     AuditSettings,
@@ -24,8 +25,7 @@ from assent.config.model import (
     Settings,
     UpstreamSettings,
 )
-from assent.config.pins import write_pins
-from assent.config.policies import load_engine
+from assent.config.rules import load_engine
 from assent.core.outcome import problem_in
 from assent.core.pins import accepted_pins
 from assent.features import load_feature

@@ -7,15 +7,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assent.checks.history.recorded_call import UNREADABLE, RecordedCall, RecordedDecision, recorded_calls
-from assent.checks.history.replay_store import ReplayStore
-from assent.checks.history.tool_contracts import RecordedTools
+from assent.checks.history.recorded_call import (
+    UNREADABLE,
+    RecordedCall,
+    RecordedDecision,
+    RecordedTools,
+    recorded_calls,
+)
 from assent.contract.pointers import tokens
+from assent.core.approval import Approval
+from assent.core.audit import Entry
 from assent.core.call import Call, Request
 from assent.core.catalogue import Catalogue
+from assent.core.claims import ClaimRecord
+from assent.core.document import Document
 from assent.core.outcome import Pause, Refusal
 from assent.core.principal import Principal
-from assent.core.quotas import quotas_of
+from assent.core.quotas import NOTHING, Quotas, quotas_of
 from assent.core.stop_switch import NO_STOPS
 from assent.core.tool import Tool
 from assent.errors import ContractError
@@ -25,6 +33,45 @@ from assent.pipeline.govern import run_stages
 from assent.pipeline.rehearse import rehearsal
 from assent.pipeline.trace import CallTrace
 from assent.ports import OverBudget, Ports, RateLimited, Store
+from assent.stores.dry_run import DryRunStore
+from assent.stores.memory import MemoryStore
+
+
+class ReplayStore(DryRunStore):
+    """Takes quotas at the recorded times, so that limits and budgets count as they would have."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryStore())
+
+    async def approval_for(self, binding: str, now: float) -> Approval | None:
+        return None
+
+    async def ask(
+        self,
+        draft: Approval,
+        now: float,
+        most_pending: int,
+        entry: Entry,
+        cooldown: float = 0.0,
+        claim: str | None = None,
+    ) -> Approval:
+        return draft
+
+    async def claim(
+        self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, quotas: Quotas = NOTHING
+    ) -> ClaimRecord:
+        await self.admit(quotas, now)
+        return draft
+
+    async def admit(self, quotas: Quotas, now: float) -> None:
+        if quotas:
+            await self._store.admit(quotas, now)
+
+    async def put_document(
+        self, draft: Document, now: float, *, expected: int | None = None, entry: Entry | None = None
+    ) -> Document | None:
+        return await self._store.put_document(draft, now, expected=expected)
+
 
 NO_PRICE = "its price came from another tool and is not recorded"
 UNTYPED = "a policy reads arguments whose types are not known here"

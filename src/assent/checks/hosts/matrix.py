@@ -8,8 +8,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from assent.checks.lint import Finding, Target, lint
-from assent.checks.lint.target import LintedTool
+from assent.checks.lint.rule import Finding
+from assent.checks.lint.run import lint
+from assent.checks.lint.target import LintedTool, Target
 from assent.contract.profiles import profile
 from assent.contract.wire import read_claims
 from assent.contract.yaml_document import YamlDocument

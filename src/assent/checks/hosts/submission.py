@@ -8,9 +8,8 @@ from html import escape
 from typing import Any
 
 from assent.checks.hosts.matrix import WORDS, Row, directories, hints_of, hosts, objections
-from assent.checks.lint import Target
 from assent.checks.lint.rule import written
-from assent.checks.lint.target import LintedTool
+from assent.checks.lint.target import LintedTool, Target
 from assent.contract.tiers import Risk, Tier
 from assent.core.question import visible
 from assent.errors import Fault, SettingsError

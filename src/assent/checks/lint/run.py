@@ -16,8 +16,9 @@ from assent.checks.lint.target import LintedTool, Target
 
 @cache
 def all_rules() -> dict[str, Rule]:
-    """Return every rule by name; there is one per file."""
-    found = [import_module(f"{_home.__name__}.{module.name}").RULE for module in iter_modules(_home.__path__)]
+    """Return every rule by name; a file has the rules of one topic."""
+    modules = [import_module(f"{_home.__name__}.{module.name}") for module in iter_modules(_home.__path__)]
+    found = [rule for module in modules for rule in vars(module).values() if isinstance(rule, Rule)]
     return {rule.name: rule for rule in sorted(found, key=lambda rule: rule.name)}
 
 

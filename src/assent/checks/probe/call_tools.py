@@ -18,8 +18,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED
 from pydantic import ValidationError
 
-from assent.checks.probe.errors import reason_of
-from assent.checks.probe.list_tools import mute_sdk_parse_errors, sdk_server, unread_answer
+from assent.checks.probe.list_tools import mute_sdk_parse_errors, reason_of, sdk_server, unread_answer
 from assent.core.approval import reading_time
 from assent.errors import AssentError, EndedError, SilentError, UnansweredError
 from assent.mcp.call_meta import META_KEY

@@ -16,6 +16,7 @@ from functools import partial
 from itertools import count
 from typing import Any, TextIO
 
+from anyio import BrokenResourceError, ClosedResourceError, EndOfStream
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.server.lowlevel import Server
@@ -25,7 +26,6 @@ from mcp_types import METHOD_NOT_FOUND, ErrorData, JSONRPCError, JSONRPCNotifica
 from mcp_types.version import LATEST_HANDSHAKE_VERSION
 from pydantic import ValidationError
 
-from assent.checks.probe.errors import reason_of
 from assent.contract.decorator import contract_of
 from assent.contract.model import Contract
 from assent.core.catalogue import Catalogue
@@ -46,6 +46,22 @@ from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.http.sse_server import find_older_transport
 from assent.upstreams.pagination import all_pages
 from assent.upstreams.stdio.process import id_of_truncated_response, id_of_unversioned_response
+
+_ENDED = (BrokenResourceError, ClosedResourceError, EndOfStream, BrokenPipeError)
+
+
+def reason_of(error: BaseException | None) -> str:
+    """The first cause inside exception groups; a closed stream means that the server ended."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if error is None or isinstance(error, _ENDED):
+        return "it ended without an answer"
+    if isinstance(error, TimeoutError):
+        return "it took too long"
+    if isinstance(error, FileNotFoundError) and error.filename:
+        return f"{error.filename!r} was not found; install it, or give its full path"
+    return str(error) or type(error).__name__
+
 
 _CLIENT = {"name": "assent", "version": "0"}
 _CREDENTIALS = "It needs other credentials: give them with --header 'Authorization: Bearer ...'"

@@ -12,7 +12,7 @@ import click
 from assent.cli.shared.store_access import contract_catalogue
 from assent.config.load import UNASKED, find_settings, load_settings
 from assent.config.model import Settings
-from assent.config.policies import load_engine, policy_faults
+from assent.config.rules import load_engine, policy_faults
 from assent.core.call import Call, Request
 from assent.core.catalogue import Catalogue
 from assent.core.outcome import Refusal

@@ -13,7 +13,7 @@ import click
 
 from assent.config.keyring import Keyring
 from assent.config.load import OUTSIDE, find_settings
-from assent.config.policies import policies_of, rules_of
+from assent.config.rules import policies_of, rules_of
 from assent.contract.files import contract_paths, is_pattern, load_written
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reader import read_contract

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from assent.checks.lint import Target, all_rules
+from assent.checks.lint.run import all_rules
 from assent.checks.lint.sources import LintInput, read_file, read_text, suppressions_beside, under_contract
-from assent.checks.lint.target import LintedTool, subject_of
+from assent.checks.lint.target import LintedTool, Target, subject_of
 from assent.cli.shared.options import COMMAND
 from assent.cli.shared.servers import list_tools, read_description, settings_naming
 from assent.config.load import parse_settings

@@ -13,7 +13,7 @@ import mcp_types as types
 from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
 
-from assent.client.challenges import hook_into
+from assent.client.connection import hook_into
 
 _TOLD = (MCPError, httpx2.HTTPError, OSError)
 

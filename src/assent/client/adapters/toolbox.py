@@ -16,7 +16,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from assent.client.governed_client import GovernedClient
-from assent.client.retries import is_passing, problem_of
+from assent.client.sender import is_passing, problem_of
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.documents import schema_validator
 from assent.contract.tiers import Tier

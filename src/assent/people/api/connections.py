@@ -37,7 +37,7 @@ async def list_connections(asked: ApiRequest) -> dict[str, Any]:
 
 async def disconnect(asked: ApiRequest) -> dict[str, Any]:
     """Forget a connection and end its token at the authorization server."""
-    from assent.upstreams.oauth.login import disconnect as end_connection
+    from assent.upstreams.oauth.grants import disconnect as end_connection
 
     name = upstream_of(asked)
     await end_connection(asked.state.vault, name, connection_owner(asked, name), asked.principal)

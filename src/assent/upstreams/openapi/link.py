@@ -23,8 +23,7 @@ from assent.upstreams.http.pool import Pool
 
 if TYPE_CHECKING:
     from assent.upstreams.openapi.api import ApiTool
-    from assent.upstreams.openapi.http import SendHttp
-    from assent.upstreams.openapi.upstream import OpenApiUpstream
+    from assent.upstreams.openapi.upstream import OpenApiUpstream, SendHttp
 
 _TEXTS = ("title", "category_label", "meta")
 Fetch = Callable[[str], Awaitable[str]]

@@ -15,10 +15,20 @@ from assent.core.outcome import error_result
 from assent.ports import OutcomeUnknown, ToolFailed
 from assent.upstreams.openapi.contracts import class_of, status_code, tidy_code
 from assent.upstreams.openapi.encoding import PROBLEM, is_json, is_ndjson, is_text
-from assent.upstreams.openapi.http import Answered
 
 TRUNCATED = "dev.assent/truncated"
 _LEAST = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A whole response, or the part of it that was read."""
+
+    status: int
+    media: str
+    body: bytes
+    whole: bool = True
+    retry_after: str = ""
 
 
 @dataclass(frozen=True, slots=True)

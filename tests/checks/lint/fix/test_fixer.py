@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from assent.checks.lint import all_rules, lint
-from assent.checks.lint.fix import FixedFile, fix_file, write_all
+from assent.checks.lint.fixer import FixedFile, fix_file, write_all
+from assent.checks.lint.run import all_rules, lint
 from assent.checks.lint.sources import read_text
 from assent.contract.profiles import profile
 from assent.errors import SettingsError

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.checks.lint.edit import Edit, put, remove, rename
-from assent.checks.lint.fix.file import edit_json, edit_yaml
+from assent.checks.lint.file_edits import edit_json, edit_yaml
 from assent.contract.yaml_document import YamlDocument
 
 BLOCK = """# ours

@@ -46,7 +46,7 @@ def _acts_on_all(tool: LintedTool) -> bool:
     return in_name or _ALL.search(tool.description.split(".")[0][:300]) is not None
 
 
-RULE = Rule(
+BULK_WITHOUT_DRY_RUN = Rule(
     name="bulk-without-dry-run",
     severity="warning",
     summary="A tool changes, deletes or sends many things at once, and a call cannot be rehearsed.",

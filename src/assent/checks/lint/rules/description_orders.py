@@ -88,7 +88,7 @@ def _order(text: str) -> str | None:
     return min(found, key=lambda match: match.start())[0] if found else None
 
 
-RULE = Rule(
+DESCRIPTION_ORDERS = Rule(
     name="description-orders",
     severity="error",
     summary="A description tells the model what to do beyond this tool.",

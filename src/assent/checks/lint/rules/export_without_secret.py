@@ -24,7 +24,7 @@ def check(tool: LintedTool) -> Iterator[RawFinding]:
         yield RawFinding("its contract does not say which part of the result is a secret", "secrets")
 
 
-RULE = Rule(
+EXPORT_WITHOUT_SECRET = Rule(
     name="export-without-secret",
     severity="warning",
     summary="A tool issues a link, an export or a credential, and nothing says which part of the result is a secret.",

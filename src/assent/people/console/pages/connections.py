@@ -26,7 +26,7 @@ async def show_connections(page: PageRequest) -> Response:
 async def begin_connection(page: PageRequest) -> Response:
     """Lead the person's browser to the upstream's authorization server."""
     from assent.upstreams.errors import OAuthProblem
-    from assent.upstreams.oauth.login import begin_sign_in
+    from assent.upstreams.oauth.grants import begin_sign_in
 
     asked = page.request_of_api()
     name = upstream_of(asked)
@@ -60,8 +60,7 @@ async def begin_connection(page: PageRequest) -> Response:
 async def finish_connection(page: PageRequest) -> Response:
     """The authorization server's answer. Only the session that began can bring it, and only once."""
     from assent.upstreams.errors import OAuthProblem
-    from assent.upstreams.oauth.grants import SignIn
-    from assent.upstreams.oauth.login import finish_sign_in
+    from assent.upstreams.oauth.grants import SignIn, finish_sign_in
 
     asked, state = page.request_of_api(), page.query.get("state", "")[:200]
     ports = page.context.ports()

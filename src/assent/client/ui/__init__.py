@@ -1,1 +1,0 @@
-"""How the client asks a person: terminal or web page."""
