@@ -7,11 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from assent.config.flow import flow_control
-from assent.config.policies import policies_of, rules_of
-
 from assent.config.load import parse_settings
 from assent.config.model import ConfiguredCaller, Settings
+from assent.config.rules import flow_control, policies_of, rules_of
 from assent.core.catalogue import Catalogue
 from assent.hooks.door import HookDoor, HookSource
 from assent.hooks.process import local_settings, make_door
@@ -74,7 +72,7 @@ class Agent:
 
     async def approve(self, reason: str) -> None:
         """Say yes, as a person does in a terminal, to the approval that a denial names."""
-        from assent.config.principals import principal_of
+        from assent.config.model import principal_of
 
         person = principal_of(OPERATOR, "operator:ann")
         await approve(person, reason.partition("Approval: ")[2].split(".")[0], "approve", self.ports)

@@ -8,12 +8,10 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from assent.config.flow import flow_control
 from assent.config.keyring import Keyring
 from assent.config.load import load_settings, user_settings
-from assent.config.model import ConfiguredCaller, DefaultConfirmation, Settings
-from assent.config.policies import policies_of, rules_of
-from assent.config.principals import principal_of
+from assent.config.model import ConfiguredCaller, DefaultConfirmation, Settings, principal_of
+from assent.config.rules import flow_control, policies_of, rules_of
 from assent.contract.files import contract_paths, load_written
 from assent.core.catalogue import Catalogue
 from assent.errors import AssentError
