@@ -640,10 +640,6 @@ class Ports(NamedTuple):
     for `Rules.connections` only.
     """
 
-    def with_upstream(self, upstream: Upstream) -> Ports:
-        """The same ports with the upstream of one call; `_replace` is slow for so many members."""
-        return Ports._make((*self[:2], upstream, *self[3:]))
-
     def but(self, **changes: Any) -> Ports:
         """The same ports with other values of their own or of their rules."""
         rules = {name: changes.pop(name) for name in Rules._fields if name in changes}

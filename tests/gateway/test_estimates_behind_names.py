@@ -18,7 +18,7 @@ from assent.core.catalogue import catalogue_of
 from assent.core.pins import pins_of, pins_text
 from assent.core.tool import compile_tool
 from assent.gateway.app import GatewayApp
-from assent.gateway.tool_service import UpstreamForCall
+from assent.gateway.tool_service import UpstreamLinks
 from assent.ports import NotReached
 from support.gateways import Shop, gateway, post, rpc
 from support.problems import problem
@@ -98,4 +98,4 @@ async def test_an_estimate_that_a_reload_made_more_than_a_read_is_not_called() -
     wipe = compile_tool(read_contract("wipe", {"side_effect": "destructive"}), upstream="priced")
     bound: Any = SimpleNamespace(tool=compile_tool(read_contract("place", PLACE), upstream="priced"))
     with pytest.raises(NotReached, match="no read tool 'wipe'"):
-        await UpstreamForCall({}, catalogue_of([wipe]), None, {}).read("wipe", {}, bound)  # type: ignore[arg-type]
+        await UpstreamLinks({}, lambda: catalogue_of([wipe])).read("wipe", {}, bound)

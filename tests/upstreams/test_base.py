@@ -10,8 +10,8 @@ from assent.mcp.jsonrpc import RpcError
 from assent.mcp.requests import Era, McpRequest
 from assent.ports import NotReached, NotRun, OutcomeUnknown
 from assent.testing.world import World
-from assent.upstreams.base import McpLink
 from assent.upstreams.errors import Unreachable, UpstreamError
+from assent.upstreams.link import McpLink
 
 ASKING = {"resultType": "input_required", "inputRequests": {"q": {"method": "elicitation/create"}}}
 NEVER_SENT = Unreachable("shop", "down", sent=False)

@@ -20,7 +20,7 @@ from mcp.shared.message import ServerMessageMetadata
 from pydantic import BaseModel
 
 from assent.gateway.app import GatewayApp
-from assent.upstreams.base import asks_of
+from assent.mcp.channel import asks_of
 from assent.upstreams.suspended_calls import SuspendedCalls, UnknownRequestState
 from support.aging import aged
 from support.gateways import ANN_KEY, CI, gateway, post, rpc

@@ -75,6 +75,8 @@ class Request(NamedTuple):
     conversation: ConversationRef | None = None
     mirrors: Mirrors | None = None
     """The headers that repeat arguments; None where the protocol has none."""
+    origin: Any = None
+    """What the edge keeps of the client's request for the upstream. The pipeline does not read it."""
 
 
 class Call(NamedTuple):
@@ -93,6 +95,7 @@ class Call(NamedTuple):
     can_ask: bool = False
     beside: Mapping[str, Any] | None = None
     conversation: ConversationRef | None = None
+    origin: Any = None
 
     @property
     def stated(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.auth.challenges import Challenge, challenge
 from assent.gateway.connect_question import ConnectQuestion, leads_to_a_page
 from assent.mcp.call_meta import conversation_of, keys_of
-from assent.mcp.channel import CannotAsk
+from assent.mcp.channel import CannotAsk, asks_of
 from assent.mcp.confirmation import ConfirmationCodec, ConnectAnswer, Retry, form_of, shows_forms, user_answer
 from assent.mcp.envelope import check_no_task
 from assent.mcp.jsonrpc import RpcError
@@ -32,8 +32,8 @@ from assent.pipeline.confirm_on_stream import confirm_on_stream, confirm_with_re
 from assent.pipeline.discover import visible_tools
 from assent.pipeline.govern import govern
 from assent.ports import NotReached, Ports
-from assent.upstreams.base import asks_of
 from assent.upstreams.conditional_tools import ConditionalTools
+from assent.upstreams.link import Result
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -55,33 +55,27 @@ class UpstreamLink(Protocol):
     @property
     def conditional_tools(self) -> ConditionalTools | None: ...
 
-    async def run(
-        self, call: Call, key: str | None, mcp_request: McpRequest, asked: dict[str, Any]
-    ) -> dict[str, Any]: ...
+    def run(self, call: Call, key: str | None, mcp_request: McpRequest) -> Result: ...
 
-    async def read(
-        self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest
-    ) -> dict[str, Any]: ...
+    def read(self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest) -> Result: ...
 
 
-class UpstreamForCall:
-    """The upstreams as one call uses them."""
+class UpstreamLinks:
+    """The upstreams of one configuration. A call carries the request of its client, which its link needs."""
 
-    __slots__ = ("_ask_and_retry", "_catalogue", "_links", "_mcp_request")
+    __slots__ = ("_catalogue", "_links")
 
-    def __init__(
-        self, links: Mapping[str, UpstreamLink], catalogue: Catalogue, mcp_request: McpRequest, asked: dict[str, Any]
-    ) -> None:
-        self._links, self._catalogue, self._mcp_request, self._ask_and_retry = links, catalogue, mcp_request, asked
+    def __init__(self, links: Mapping[str, UpstreamLink], catalogue: Callable[[], Catalogue]) -> None:
+        self._links, self._catalogue = links, catalogue
 
-    async def run(self, call: Call, key: str | None) -> dict[str, Any]:
-        return await self._link(call.tool).run(call, key, self._mcp_request, self._ask_and_retry)
+    def run(self, call: Call, key: str | None) -> Result:
+        return self._link(call.tool).run(call, key, call.origin)
 
-    async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
-        other = self._catalogue.beside(call.tool, tool)
+    def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> Result:
+        other = self._catalogue().beside(call.tool, tool)
         if other is None or other.contract.side_effect != "read":  # The tool may be withheld by now.
             raise NotReached(f"upstream {call.tool.upstream!r} serves no read tool {tool!r}")
-        return await self._link(call.tool).read(other, arguments, call, self._mcp_request)
+        return self._link(call.tool).read(other, arguments, call, call.origin)
 
     def _link(self, tool: Tool) -> UpstreamLink:
         link = self._links.get(tool.upstream)
@@ -108,7 +102,8 @@ class ToolService:
     ) -> None:
         self._connect_question, self._on_step_up = connect_question, on_step_up
         self._tracing, self._add_duration = tracing or Tracing(), add_duration
-        self._ports, self._links, self._codec = ports, links, ConfirmationCodec(state)
+        self._ports = ports._replace(upstream=UpstreamLinks(links, ports.catalogue))
+        self._links, self._codec = links, ConfirmationCodec(state)
         self._server_info, self._metadata_url = server_info, metadata_url
         self._lists = LimitedDict[tuple[Any, ...], bytes](MOST_LISTS)
 
@@ -180,20 +175,18 @@ class ToolService:
             retry.beside,
             conversation_of(params.get("_meta")),
             mcp_request.mirrors if modern else None,
+            mcp_request,
         )
-        upstream = UpstreamForCall(self._links, self._ports.catalogue(), mcp_request, dict(retry.forward))
-        ports = self._ports.with_upstream(upstream)
-        outcome = await self._run(request, ports, mcp_request, retry.connect)
+        mcp_request.answers = retry.forward
+        outcome = await self._run(request, mcp_request, retry.connect)
         if self._on_step_up is not None and isinstance(outcome, Refusal) and outcome.code == "step_up.required":
             await self._on_step_up(principal, outcome)
         self._describe(outcome, request.tool, span)
         return orjson.dumps(self._on_wire(outcome, mcp_request, principal, retry))
 
-    async def _run(
-        self, request: Request, ports: Ports, mcp_request: McpRequest, answer: ConnectAnswer | None
-    ) -> Outcome:
+    async def _run(self, request: Request, mcp_request: McpRequest, answer: ConnectAnswer | None) -> Outcome:
         """Runs the pipeline. A handshake-era client is asked meanwhile; a modern one brings its answers."""
-        question, modern = self._connect_question, mcp_request.era is Era.MODERN
+        question, modern, ports = self._connect_question, mcp_request.era is Era.MODERN, self._ports
         if question is not None and answer is not None and answer.accepted:
             await question.wait(answer.upstream, answer.scope, request.principal)
         if modern:
@@ -202,7 +195,7 @@ class ToolService:
         if question is not None and await question.is_answered(outcome, mcp_request):
             outcome = await govern(request, ports)
         if isinstance(outcome, Pause):
-            outcome = await self._ask_and_retry(request, outcome, ports, mcp_request)
+            outcome = await self._ask_and_retry(request, outcome, mcp_request)
         return outcome
 
     def _describe(self, outcome: Outcome, name: str, span: Span | None) -> None:
@@ -214,9 +207,7 @@ class ToolService:
         describe(span, tool, code, failed=isinstance(outcome, Refusal))
         calls_log.debug("tools/call", extra={"tool": tool, "outcome": code})
 
-    async def _ask_and_retry(
-        self, request: Request, outcome: Outcome, ports: Ports, mcp_request: McpRequest
-    ) -> Outcome:
+    async def _ask_and_retry(self, request: Request, outcome: Outcome, mcp_request: McpRequest) -> Outcome:
         """Asks on the open stream and runs the pipeline again with the answer."""
 
         info = mcp_request.session.client_info if mcp_request.session is not None else None
@@ -229,7 +220,7 @@ class ToolService:
             said = user_answer(approval.id, answer, mcp_request.params.get("_meta"), info)
             return said or UserAnswer(approval.id, "cancel")
 
-        return await confirm_on_stream(request, outcome, ports, ask)
+        return await confirm_on_stream(request, outcome, self._ports, ask)
 
     def _on_wire(self, outcome: Outcome, mcp_request: McpRequest, principal: Principal, retry: Retry) -> dict[str, Any]:
         beside, modern, name = retry.beside, mcp_request.era is Era.MODERN, mcp_request.params["name"]

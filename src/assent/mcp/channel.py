@@ -1,5 +1,6 @@
 """Channels back to a client while its request runs."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 
@@ -36,9 +37,21 @@ class ClientChannel(StreamListener, Protocol):
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 """The key in `_meta` of a notification that names its subscription."""
+_QUESTIONS = {"elicitation": ("form", "url"), "sampling": ("context", "tools"), "roots": ()}
 _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
 
 
 def can_answer(capabilities: dict[str, Any] | None, method: str) -> bool:
     need = _NEEDS.get(method)
     return need is None or need in (capabilities or {})
+
+
+def asks_of(capabilities: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The questions that a client can be asked, in the terms of the handshake era: few enough for a session each."""
+    if not capabilities:
+        return {}
+    return {
+        name: {kind: {} for kind in kinds if isinstance(declared.get(kind), dict)}
+        for name, kinds in _QUESTIONS.items()
+        if isinstance(declared := capabilities.get(name), dict)
+    }

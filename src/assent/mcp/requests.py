@@ -4,6 +4,7 @@ Codes, messages and their order are those of the official SDK's server; tests co
 is recognized here. Only for one that is not is the SDK imported, because it costs more than a start.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -60,6 +61,8 @@ class McpRequest:
     """The `Mcp-Param-*` headers, which repeat arguments."""
     presence: Presence | None = None
     """Set if the client's disconnecting is the only way to end this request; in a session it can also cancel it."""
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    """The answers to a tool's own question, and its state, for the upstream."""
 
 
 # What a message is

@@ -71,8 +71,6 @@ def describe(span: Span | None, tool: str | None, outcome: str, failed: bool) ->
 
 def inject_trace_context(meta: dict[str, Any]) -> dict[str, Any]:
     """The `_meta` of a request to an upstream, with the current span's context if there is one."""
-    if not can_trace():
-        return meta
     from opentelemetry import propagate, trace
 
     if not trace.get_current_span().get_span_context().is_valid:

@@ -69,6 +69,7 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
         request.can_ask,
         request.beside,
         request.conversation,
+        request.origin,
     )
     trace.call = call
     trace.passed("validate", "call %.12s", call.digest)

@@ -23,7 +23,7 @@ from assent.gateway.passthrough.descriptions import CLEANED
 from assent.gateway.stdio.channel import OpenRequests, StdioChannel
 from assent.gateway.stdio.tool_list import ToolList
 from assent.gateway.tool_service import ToolService
-from assent.mcp.channel import CannotAsk
+from assent.mcp.channel import CannotAsk, asks_of
 from assent.mcp.envelope import ENVELOPE_KEYS, is_relayed, is_task_method, own_members, strip_response
 from assent.mcp.jsonrpc import RequestId, RpcError, error_body, malformed_body, result_body
 from assent.mcp.protocol import (
@@ -37,7 +37,6 @@ from assent.mcp.requests import Era, McpRequest, is_notification, is_request, is
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import Malformed
 from assent.pipeline.other_requests import OtherRequests, rpc_error
-from assent.upstreams.base import asks_of
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.stdio.server import StdioUpstream
 

@@ -91,6 +91,8 @@ class CircuitBreaker:
         self._connections = self._make()
         self._requests = LimitedDict[Hashable, Circuit](MOST_CALLERS)
         """The circuits of callers whose last request failed."""
+        self.has_failures = False
+        """Whether anything has failed lately. While nothing has, `enter`, `reach` and `succeed` change nothing."""
 
     @property
     def health(self) -> Health:
@@ -99,8 +101,6 @@ class CircuitBreaker:
 
     def enter(self) -> None:
         """Let a call pass or raise `CircuitOpen`; every `enter` is followed by `succeed`, `fail` or `abandon`."""
-        if not self._requests and not self._connections.failures:
-            return  # Nothing has failed lately, so there is nothing to probe.
         circuits = self._circuits()
         for circuit in circuits:
             if not circuit.admits():
@@ -116,11 +116,12 @@ class CircuitBreaker:
 
     def succeed(self) -> None:
         self.reach()
-        if self._requests:
-            self._requests.pop(_caller(), None)
+        self._requests.pop(_caller(), None)
+        self.has_failures = bool(self._requests)
 
     def fail(self, reason: str, *, sent: bool) -> None:
         """Record a failure before or after the request was sent."""
+        self.has_failures = True
         if not sent:
             for own in self._circuits()[1:]:
                 own.abandon()

@@ -1,7 +1,7 @@
 """An MCP client for a server behind a URL, in either era; it passes the server's JSON on unchanged."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from functools import lru_cache
 from itertools import count
@@ -171,6 +171,8 @@ class HttpUpstream:
         try:
             response = await self.post(message, peer, fields=fields, safe=safe)
             try:
+                if response.is_json and peer.session is None:
+                    return self._unwrap(self.parse(response.whole(self.pool.limits.body) or b""), request_id)
                 return await self.result(response, request_id, peer, stream_listener)
             finally:
                 response.close()
@@ -217,7 +219,7 @@ class HttpUpstream:
         self._cancel_notices.add(task)
         task.add_done_callback(self._cancel_notices.discard)
 
-    async def post(
+    def post(
         self,
         message: dict[str, Any],
         peer: SessionContext,
@@ -227,7 +229,7 @@ class HttpUpstream:
         patient: bool = False,
         path: bytes | None = None,
         pool: Pool | None = None,
-    ) -> UpstreamResponse:
+    ) -> Coroutine[Any, Any, UpstreamResponse]:
         """Send a message; `patient` is for a response that may be silent and has no end."""
         pool = pool or self.pool
         body = orjson.dumps(message)
@@ -239,13 +241,13 @@ class HttpUpstream:
         limit = _FOREVER if patient else None
         if self._credentials is None:
             request = b"%b%bcontent-length: %d\r\n\r\n%b" % (head, routing, len(body), body)
-            return await pool.send_bytes(request, safe=safe, silence=limit, total=limit)
+            return pool.send_bytes(request, safe=safe, silence=limit, total=limit)
 
-        async def send(credential: bytes) -> UpstreamResponse:
+        def send(credential: bytes) -> Awaitable[UpstreamResponse]:
             request = b"%b%b%bcontent-length: %d\r\n\r\n%b" % (head, routing, credential, len(body), body)
-            return await self.pool.send_bytes(request, safe=safe, silence=limit, total=limit)
+            return self.pool.send_bytes(request, safe=safe, silence=limit, total=limit)
 
-        return await self._with_credential(peer.owner, send)
+        return self._with_credential(peer.owner, send)
 
     async def send(
         self, pool: Pool, method: bytes, fields: Headers, peer: SessionContext, *, patient: bool = False

@@ -13,6 +13,7 @@ from assent.upstreams.errors import ConnectionLost, Oversized, ProtocolViolation
 _HEAD_LIMIT = 64 * 1024
 _HIGH_WATER = 256 * 1024
 _PIECE = 64 * 1024
+_OWN_FIELDS = frozenset({b"content-length", b"transfer-encoding", b"keep-alive"})
 
 
 class UpstreamResponse:
@@ -43,20 +44,28 @@ class UpstreamResponse:
                 return value
         return None
 
-    async def wait_for_headers(self) -> None:
-        """Wait for the status and the headers."""
-        while not self.status:
-            await self._wait()
+    @property
+    def is_json(self) -> bool:
+        """Whether this is a successful answer in plain JSON that has arrived completely."""
+        return self._complete and self.status == 200 and self.header(b"content-type") == b"application/json"
+
+    def whole(self, limit: int) -> bytes | None:
+        """The whole body if it has arrived; more than `limit` bytes is an error."""
+        if not self._complete:
+            return None
+        if self._held > limit:
+            raise self._oversized(limit)
+        self.raise_fault()
+        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
 
     async def read(self, limit: int) -> bytes:
         """The whole body; more than `limit` bytes is an error."""
         self._limit = limit
         self._check_limit()
-        while not self._complete:
+        while (body := self.whole(limit)) is None:
             self._connection.resume()
             await self._wait()
-        self._raise_fault()
-        return self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        return body
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """The body as it arrives; the upstream is held back while no one reads.
@@ -68,7 +77,7 @@ class UpstreamResponse:
                 yield self._next_piece()
                 if self._pieces:
                     await asyncio.sleep(0)
-            self._raise_fault()
+            self.raise_fault()
             if self._complete:
                 return
             self._connection.resume()
@@ -104,21 +113,23 @@ class UpstreamResponse:
         if not self._complete:
             self._connection.suspend_timeouts(silence, asked)
 
-    def _raise_fault(self) -> None:
+    def raise_fault(self) -> None:
         if self._fault is not None:
             raise self._fault
 
-    async def _wait(self) -> None:
-        self._raise_fault()
+    def next_event(self) -> asyncio.Future[None]:
+        """Done when something arrives or the exchange ends. Whoever is cancelled meanwhile calls `close`."""
+        self.raise_fault()
         self._waiter = self._connection.loop.create_future()
+        return self._waiter
+
+    async def _wait(self) -> None:
         try:
-            await self._waiter
+            await self.next_event()
         except asyncio.CancelledError:
             self.close()
             raise
-        finally:
-            self._waiter = None
-        self._raise_fault()
+        self.raise_fault()
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
@@ -136,12 +147,13 @@ class UpstreamResponse:
     def _check_limit(self) -> None:
         if self._limit is None or self._held <= self._limit:
             return
-        detail = f"the response is larger than {self._limit} bytes"
-        fault = Oversized(self._connection.upstream, detail, sent=True)
         if self._complete:
-            self._fault = fault  # Its connection may already serve another request.
+            self._fault = self._oversized(self._limit)  # Its connection may already serve another request.
         else:
-            self._connection.abort(fault)
+            self._connection.abort(self._oversized(self._limit))
+
+    def _oversized(self, limit: int) -> Oversized:
+        return Oversized(self._connection.upstream, f"the response is larger than {limit} bytes", sent=True)
 
     def _end(self, fault: UpstreamError | None) -> None:
         if not self._complete:
@@ -173,6 +185,7 @@ class HttpConnection(asyncio.Protocol):
         self._closed = False
         self._head_bytes = 0
         self._until_close = False
+        self._kept_alive = b""
         self._deadline = self._patience = self._last_data_at = 0.0
         self._asked_at: float | None = None
 
@@ -182,12 +195,13 @@ class HttpConnection(asyncio.Protocol):
     def usable(self) -> bool:
         return not self._closed and self._transport is not None and not self._transport.is_closing()
 
-    def start(self, request: bytes, *, patience: float, total: float) -> UpstreamResponse:
+    def start(self, request: bytes, patience: float, total: float) -> UpstreamResponse:
         """Send a request. `patience` limits every silence, `total` the whole exchange (seconds)."""
         assert self._response is None and self._transport is not None
         now = self._last_data_at = self.loop.time()
         self._patience, self._deadline = patience, now + total
         self._head_bytes, self._until_close, self._timeouts_suspended, self._asked_at = 0, True, False, None
+        self._kept_alive = b""
         self._response = response = UpstreamResponse(self)
         self._transport.write(request)
         return response
@@ -259,23 +273,22 @@ class HttpConnection(asyncio.Protocol):
 
     # Called by the parser.
 
-    def on_message_begin(self) -> None:
-        if self._response is None:
-            raise ValueError("a response without a request")
-
     def on_header(self, name: bytes, value: bytes) -> None:
         response = self._response
         if response is None or response.status:
             return  # trailers
         key = name.lower()
-        if key == b"content-length" or key == b"transfer-encoding":
-            self._until_close = False
+        if key in _OWN_FIELDS:
+            if key == b"keep-alive":
+                self._kept_alive = self._kept_alive or value
+            else:
+                self._until_close = False
         response.headers.append((key, value))
 
     def on_headers_complete(self) -> None:
         response, status = self._response, self._parser.get_status_code()
-        if response is None or response.status:
-            return
+        if response is None:
+            raise ValueError("a response without a request")
         if status < 200:
             if status == 101:
                 raise ValueError("an upgrade without a request")
@@ -299,9 +312,10 @@ class HttpConnection(asyncio.Protocol):
         self._finish(None)
         if reusable and self.usable:
             self.served += 1
-            self.keep_alive_for = _keep_alive_seconds(response)
+            self.keep_alive_for = _keep_alive_seconds(self._kept_alive) if self._kept_alive else None
             self.idle_since = self.loop.time()
-            self.resume()
+            if self._paused:
+                self.resume()
             self._on_free(self)
         else:
             self._transport.close()
@@ -318,11 +332,8 @@ class HttpConnection(asyncio.Protocol):
             self._on_closed(self)
 
 
-def _keep_alive_seconds(response: UpstreamResponse) -> float | None:
+def _keep_alive_seconds(value: bytes) -> float | None:
     """How long the peer keeps an idle connection (`Keep-Alive: timeout=5`)."""
-    value = response.header(b"keep-alive")
-    if value is None:
-        return None
     for part in value.split(b","):
         name, _, number = part.strip().partition(b"=")
         if name.lower() == b"timeout" and number.isdigit():

@@ -6,17 +6,17 @@ from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, TypeVar
 
 from assent.core.principal import Principal
-from assent.mcp.channel import StreamListener
+from assent.mcp.channel import StreamListener, asks_of
 from assent.mcp.protocol import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from assent.mcp.requests import Era, McpRequest
 from assent.mcp.server_identity import Described
 from assent.ports import NotReached
-from assent.upstreams.base import McpLink, asks_of, suspended_call, with_log_level
 from assent.upstreams.credentials import SHARED, CredentialOwner, owner_of
 from assent.upstreams.errors import NotConnected, ProtocolViolation, SessionLost, UpstreamError, setting_of
 from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Pool
 from assent.upstreams.http.sessions import SessionContext
+from assent.upstreams.link import McpLink, Result, suspended_call, with_log_level
 from assent.upstreams.resources import ListedResources
 from assent.web.asgi import Headers
 
@@ -83,15 +83,27 @@ class HttpLink(McpLink):
             advice = f"It speaks the older HTTP+SSE transport: write `transport: sse` at `{setting_of(self.name)}`"
             raise ProtocolViolation(self.name, refused.detail, sent=True, advice=advice) from None
 
-    async def _request(
+    def _request(
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
-    ) -> dict[str, Any]:
+    ) -> Result:
         server = self._server_for(mcp_request.caller)
-        if server.is_modern and (mcp_request.session is None or not self.relayed):
-            capabilities, owner = asks_of(mcp_request.capabilities), self._owner(mcp_request.caller)
-            peer = SessionContext(LATEST_MODERN_VERSION, None, capabilities, owner)
-            sent = with_log_level(params, mcp_request)
-            return await server.request(method, sent, peer, fields=fields, stream_listener=mcp_request.reply, safe=safe)
+        if not server.is_modern or (mcp_request.session is not None and self.relayed):
+            return self._request_in_session(server, method, params, fields, mcp_request, safe)
+        capabilities, owner = asks_of(mcp_request.capabilities), self._owner(mcp_request.caller)
+        peer = SessionContext(LATEST_MODERN_VERSION, None, capabilities, owner)
+        sent = with_log_level(params, mcp_request)
+        return server.request(method, sent, peer, fields=fields, stream_listener=mcp_request.reply, safe=safe)
+
+    async def _request_in_session(
+        self,
+        server: HttpUpstream,
+        method: str,
+        params: dict[str, Any],
+        fields: Headers,
+        mcp_request: McpRequest,
+        safe: bool,
+    ) -> dict[str, Any]:
+        """Send one request to an upstream that may keep sessions."""
 
         async def request(stream_listener: StreamListener) -> dict[str, Any]:
             async def run(peer: SessionContext) -> dict[str, Any]:

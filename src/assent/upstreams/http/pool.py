@@ -71,25 +71,26 @@ class Pool:
         self, request: bytes, *, safe: bool = False, silence: float | None = None, total: float | None = None
     ) -> UpstreamResponse:
         """Like `send`, for a request that is already encoded."""
-        self._circuit_breaker.enter()
+        breaker, limits = self._circuit_breaker, self.limits
+        if breaker.has_failures:
+            breaker.enter()
         try:
             response = await self._exchange(
-                request, safe, self.limits.silence if silence is None else silence,
-                self.limits.total if total is None else total,
-            )  # fmt: skip
+                request, safe, limits.silence if silence is None else silence, limits.total if total is None else total
+            )
         except PoolExhausted:
-            self._circuit_breaker.abandon()
+            breaker.abandon()
             raise
         except UpstreamError as fault:
-            self._circuit_breaker.fail(fault.detail, sent=fault.sent)
+            breaker.fail(fault.detail, sent=fault.sent)
             raise
         except BaseException:
-            self._circuit_breaker.abandon()
+            breaker.abandon()
             raise
         if response.status in _SERVER_UNHEALTHY:
-            self._circuit_breaker.fail(f"answered {response.status}", sent=True)
-        else:
-            self._circuit_breaker.succeed()
+            breaker.fail(f"answered {response.status}", sent=True)
+        elif breaker.has_failures:
+            breaker.succeed()
         return response
 
     async def close(self) -> None:
@@ -121,17 +122,25 @@ class Pool:
 
     async def _exchange(self, request: bytes, safe: bool, silence: float, total: float) -> UpstreamResponse:
         while True:
-            connection = self._take_idle() or await self._acquire()
-            if not connection.usable:
-                continue  # It closed before it was used; nothing was sent.
-            self._circuit_breaker.reach()
+            connection = self._take_idle()
+            if connection is None:
+                connection = await self._acquire()
+                if not connection.usable:
+                    continue  # It closed before it was used; nothing was sent.
+            if self._circuit_breaker.has_failures:
+                self._circuit_breaker.reach()
             stale = connection.served > 0
-            response = connection.start(request, patience=silence, total=total)
+            response = connection.start(request, silence, total)
             try:
-                await response.wait_for_headers()
+                while not response.status:
+                    await response.next_event()
+                response.raise_fault()
             except ConnectionLost:
                 if safe and stale and not self._closed:
                     continue  # Each attempt uses up one old connection, so this ends.
+                raise
+            except asyncio.CancelledError:
+                response.close()
                 raise
             return response
 
@@ -214,7 +223,8 @@ class Pool:
                 waiter.set_result(connection)
                 return
         self._idle.append(connection)
-        self._finish_retirement()
+        if self._retired is not None:
+            self._finish_retirement()
 
     def _on_closed(self, connection: HttpConnection) -> None:
         self._open.discard(connection)

@@ -117,9 +117,7 @@ class OpenApiLink:
         kept = {tool.name for tool in tools}
         return CompiledTools(tuple(tools), {name: why for name, why in withheld.items() if name not in kept}, hidden)
 
-    async def run(
-        self, call: Call, key: str | None, mcp_request: McpRequest, answers: dict[str, Any]
-    ) -> dict[str, Any]:
+    async def run(self, call: Call, key: str | None, mcp_request: McpRequest) -> dict[str, Any]:
         return await self._endpoint_for(call.principal).run(call, key)
 
     async def read(

@@ -168,14 +168,12 @@ class SandboxedLink(StdioLink):
 
     # Calls.
 
-    async def run(
-        self, call: Call, key: str | None, mcp_request: McpRequest, answers: dict[str, Any]
-    ) -> dict[str, Any]:
+    async def run(self, call: Call, key: str | None, mcp_request: McpRequest) -> dict[str, Any]:
         link = await self._link_of(call.tool)
         send = super().run if link is self else link.run
         with self._calling(call.tool) as hits:
             try:
-                result = await send(call, key, mcp_request, answers)
+                result = await send(call, key, mcp_request)
             except (OutcomeUnknown, NotRun):
                 if call.is_read:
                     self._refuse(call.tool, hits())

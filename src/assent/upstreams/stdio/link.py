@@ -7,12 +7,12 @@ from typing import Any
 
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.mcp.channel import StreamListener
+from assent.mcp.channel import StreamListener, asks_of
 from assent.mcp.requests import Era, McpRequest
 from assent.mcp.server_identity import Described
 from assent.ports import NotReached
-from assent.upstreams.base import McpLink, asks_of, suspended_call, with_log_level
 from assent.upstreams.http.pool import Pool
+from assent.upstreams.link import McpLink, suspended_call, with_log_level
 from assent.upstreams.resources import ListedResources
 from assent.upstreams.stdio.logs import StdioLogs, lower_log_level
 from assent.upstreams.stdio.questions import StdioQuestions

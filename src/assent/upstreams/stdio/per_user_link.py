@@ -31,12 +31,10 @@ class PerUserStdioLink(StdioLink):
         self.processes = processes
         self._listed = ListedPerOwner[PersonOwner]()
 
-    async def run(
-        self, call: Call, key: str | None, mcp_request: McpRequest, answers: dict[str, Any]
-    ) -> dict[str, Any]:
+    async def run(self, call: Call, key: str | None, mcp_request: McpRequest) -> dict[str, Any]:
         try:
             async with self.processes.using(self._person(mcp_request)) as link:
-                return await link.run(call, key, mcp_request, answers)
+                return await link.run(call, key, mcp_request)
         except UpstreamError as fault:  # Only taking the process raises it: the link's own errors say what ran.
             raise NotReached(str(fault), fault.scope if isinstance(fault, NotConnected) else None) from fault
 

@@ -1,9 +1,10 @@
-"""Sends governed calls and other requests to an MCP upstream, whichever eras the two ends speak."""
+"""The link to an MCP upstream: sends governed calls and other requests, whichever eras the two ends speak."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import sys
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.mcp.call_meta import META_KEY
-from assent.mcp.channel import CannotAsk
+from assent.mcp.channel import CannotAsk, asks_of
 from assent.mcp.envelope import is_task
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.mirrored_headers import mirror_arguments
@@ -35,8 +36,8 @@ from assent.web.asgi import Headers
 
 logger = logging.getLogger(__name__)
 
+Result = Coroutine[Any, Any, dict[str, Any]]
 MOST_ROUNDS = 10
-_QUESTIONS = {"elicitation": ("form", "url"), "sampling": ("context", "tools"), "roots": ()}
 _ROUND_PARAMS = frozenset({"_meta", "inputResponses", "requestState"})
 # Errors that mean the tool did not run.
 _BEFORE_RUNNING = frozenset(
@@ -62,31 +63,27 @@ class McpLink:
         """The upstream's last description of itself."""
         raise NotImplementedError
 
-    async def run(
-        self, call: Call, key: str | None, mcp_request: McpRequest, answers: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Run a governed call. `answers` holds the answers to the tool's own question, and its state."""
-        params: dict[str, Any] = {"name": call.tool.wire_name, "arguments": arguments_with_key(call, key), **answers}
-        meta = _meta(mcp_request)
-        fields = param_headers(call.tool, params["arguments"])
+    def run(self, call: Call, key: str | None, mcp_request: McpRequest) -> Result:
+        """Run a governed call."""
+        arguments = arguments_with_key(call, key)
+        params = {"name": call.tool.wire_name, "arguments": arguments, **mcp_request.answers}
+        meta, fields = _meta(mcp_request), param_headers(call.tool, arguments)
         if key is not None:
             forward = call.tool.contract.idempotency.forward
             if forward == "meta":
                 meta[META_KEY] = key
             elif forward == "header":
                 fields = [*fields, (b"idempotency-key", key.encode())]
-        if meta := inject_trace_context(meta):
+        if meta:
             params["_meta"] = meta
-        return await self._call_tool(call, params, fields, mcp_request)
+        return self._call_tool(call, params, fields, mcp_request)
 
-    async def read(
-        self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest
-    ) -> dict[str, Any]:
+    def read(self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest) -> Result:
         """Call another, read-only tool of the upstream; the client is not asked anything."""
         if mcp_request.era is Era.MODERN:
             mcp_request = replace(mcp_request, capabilities=None)
         params = {"name": tool.wire_name, "arguments": dict(arguments)}
-        return await self._call_tool(call, params, param_headers(tool, arguments), mcp_request, safe=True)
+        return self._call_tool(call, params, param_headers(tool, arguments), mcp_request, safe=True)
 
     async def missing_connection(self, principal: Principal) -> str | None:
         """What a person must allow before this caller can be served: a scope, or "" for any; None if nothing."""
@@ -100,16 +97,19 @@ class McpLink:
     async def ask(self, method: str, params: Mapping[str, Any], mcp_request: McpRequest) -> dict[str, Any]:
         """Send any other request for a caller. Raises `RpcError` as the upstream sent it, and what a call raises."""
         sent = {name: value for name, value in params.items() if name != "_meta"}
-        if meta := inject_trace_context(_meta(mcp_request)):
+        if meta := _meta(mcp_request):
             sent["_meta"] = meta
-        return await self._request_with_questions(method, sent, [], mcp_request, safe=True)
+        result = await self._request(method, sent, [], mcp_request, safe=True)
+        return await self._ask_for(result, method, sent, [], mcp_request, safe=True)
 
     async def _call_tool(
         self, call: Call, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool = False
     ) -> dict[str, Any]:
         reads = call.tool.contract.side_effect == "read"
         try:
-            result = await self._request_with_questions("tools/call", params, fields, mcp_request, safe=safe or reads)
+            result = await self._request("tools/call", params, fields, mcp_request, safe=safe or reads)
+            if result.get("resultType") == "input_required":
+                result = await self._ask_for(result, "tools/call", params, fields, mcp_request, safe=safe or reads)
             if is_task(result):
                 raise OutcomeUnknown(f"upstream {self.name!r} turned the call into a task, which was not requested")
             return drop_invalid_meta(result)
@@ -132,11 +132,17 @@ class McpLink:
             detail = f"upstream {self.name!r} answered with error {error.code}"
             raise OutcomeUnknown(detail, said=error.message) from error
 
-    async def _request_with_questions(
-        self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
+    async def _ask_for(
+        self,
+        result: dict[str, Any],
+        method: str,
+        params: dict[str, Any],
+        fields: Headers,
+        mcp_request: McpRequest,
+        *,
+        safe: bool,
     ) -> dict[str, Any]:
-        """Send one request. If a modern upstream asks questions, put them to a handshake-era client in between."""
-        result = await self._request(method, params, fields, mcp_request, safe=safe)
+        """The final result. While a modern upstream asks questions, put them to a handshake-era client."""
         for _ in range(MOST_ROUNDS):
             if result.get("resultType") != "input_required" or mcp_request.era is Era.MODERN:
                 return result
@@ -159,9 +165,10 @@ class McpLink:
         """List the tools as a client with these capabilities."""
         raise NotImplementedError
 
-    async def _request(
+    def _request(
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
-    ) -> dict[str, Any]:
+    ) -> Result:
+        """Send one request as this caller."""
         raise NotImplementedError
 
 
@@ -212,12 +219,15 @@ def _meta(mcp_request: McpRequest) -> dict[str, Any]:
     Neither describes the action. Anything else would reach the upstream without being digested, shown to a person
     or logged.
     """
-    meta = mcp_request.params.get("_meta")
-    if not isinstance(meta, dict):
-        return {}
-    kept = {name: value for name in CARRIED if isinstance(value := meta.get(name), str) and len(value) <= LONGEST}
-    token = meta.get("progressToken")
-    return {"progressToken": token, **kept} if token.__class__ in (int, str) else kept
+    meta, kept = mcp_request.params.get("_meta"), dict[str, Any]()
+    if isinstance(meta, dict):
+        if meta.get("progressToken").__class__ in (int, str):
+            kept["progressToken"] = meta["progressToken"]
+        for name in CARRIED:
+            if isinstance(value := meta.get(name), str) and len(value) <= LONGEST:
+                kept[name] = value
+    # Spans exist only if someone has imported OpenTelemetry.
+    return inject_trace_context(kept) if "opentelemetry.trace" in sys.modules else kept
 
 
 def with_log_level(params: dict[str, Any], mcp_request: McpRequest) -> dict[str, Any]:
@@ -229,16 +239,6 @@ def with_log_level(params: dict[str, Any], mcp_request: McpRequest) -> dict[str,
     if level not in LOG_LEVELS:
         return params
     return {**params, "_meta": {**params.get("_meta", {}), LOG_LEVEL_META_KEY: level}}
-
-
-def asks_of(capabilities: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The questions that a client can be asked, in the terms of the handshake era: few enough for a session each."""
-    found = {name: (capabilities or {}).get(name) for name in _QUESTIONS}
-    return {
-        name: {kind: {} for kind in _QUESTIONS[name] if isinstance(declared.get(kind), dict)}
-        for name, declared in found.items()
-        if isinstance(declared, dict)
-    }
 
 
 async def suspended_call(
