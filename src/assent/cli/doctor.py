@@ -8,6 +8,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -82,6 +83,7 @@ def checks(config: Path | None, offline: bool) -> Iterator[Check]:
         running = _running(settings)
         yield _gateway(settings, running)
     yield from _clients(running)
+    yield from _hooks()
 
 
 def _command() -> Check:
@@ -329,6 +331,44 @@ def _client(name: str, title: str, path: Path, running: Sequence[str]) -> Check:
             fix = f"run `{gateway_commands().get(url.rstrip('/'), 'assent serve')}`"
             return Check("warn", f"{title}: no gateway answers at {url}", fix)
     return Check("ok", f"{title}: {counted(len(entries), 'server')}, all governed")
+
+
+def _hooks() -> Iterator[Check]:
+    """The hooks of coding agents that were installed, and files that would switch them off."""
+    from assent.cli.client_files.hook_files import HOOK_FILES, missing_events, words_in
+
+    for name, known in HOOK_FILES.items():
+        path = known.path()
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        words = words_in(name, text)
+        if words is None:
+            continue
+        fix = f"`assent init --client {name} --hooks --write`"
+        if not _exists(words[0]):
+            yield Check("fail", f"{known.title}: {words[0]}, the hook in {path}, does not exist", fix)
+        elif missing := missing_events(name, text):
+            yield Check("fail", f"{known.title}: hooks in {path} miss {', '.join(missing)}", fix)
+        elif off := next(_switched_off(name, path), None):
+            yield Check("fail", f"{known.title}: {off} switches hooks off", "remove that setting")
+        else:
+            yield Check("ok", f"{known.title}: built-in tools are governed by the hooks in {path}", known.note)
+
+
+def _switched_off(name: str, path: Path) -> Iterator[str]:
+    """The files, also of this folder, that switch hooks off."""
+    texts = {
+        "claude-code": ((path, ".claude/settings.json", ".claude/settings.local.json"), '"disableAllHooks": true'),
+        "codex": ((path.with_name("config.toml"), ".codex/config.toml"), "hooks = false"),
+        "gemini": ((path, ".gemini/settings.json"), '"enableHooks": false'),
+    }
+    files, setting = texts.get(name, ((), ""))
+    for file in map(Path, files):
+        with suppress(OSError, UnicodeDecodeError):
+            if setting in " ".join(file.read_text(encoding="utf-8").split()):
+                yield str(file)
 
 
 def _is_governed(entry: ServerEntry, running: Sequence[str]) -> bool:

@@ -33,9 +33,11 @@ from assent.errors import Fault, SettingsError
               help=f"The client ({', '.join(CLIENTS)}), or the path of its file.")  # fmt: skip
 @click.option("--write", is_flag=True, help="Change the file; a copy of the old file is kept beside it.")
 @click.option("--undo", is_flag=True, help="Restore the file as it was before --write.")
+@click.option("--hooks", is_flag=True, help="Govern the client's built-in tools (shell, edits) instead of its servers.")
 @click.option("-c", "--config", type=click.Path(path_type=Path, dir_okay=False),
-              help="The configuration that servers with a URL move to. Default: one for this client.")  # fmt: skip
-def init(client: str, write: bool, undo: bool, config: Path | None) -> None:
+              help="The configuration that servers with a URL move to, or that hooks use. Default: one for this client;"
+              " for hooks the user's own.")  # fmt: skip
+def init(client: str, write: bool, undo: bool, hooks: bool, config: Path | None) -> None:
     """Put `assent wrap` before every server of a client, or print what would change.
 
     Servers with a URL move into a configuration for this client alone; the client then reaches them through a gateway
@@ -46,6 +48,7 @@ def init(client: str, write: bool, undo: bool, config: Path | None) -> None:
       assent init --client cursor              shows what would change
       assent init --client cursor --write      changes it
       assent init --client cursor --undo       takes it back
+      assent init --client claude-code --hooks --write   governs its shell and edits too
     """
     from assent.cli.shared.upstream_entries import add_upstreams
 
@@ -53,6 +56,9 @@ def init(client: str, write: bool, undo: bool, config: Path | None) -> None:
         raise click.UsageError("Use either --write or --undo.")
     if write:
         require_posix("assent wrap, which --write would put into the file,")
+    if hooks:
+        _init_hooks(client, write, undo, config)
+        return
     path = _client_file(client)
     places = Places(client if client in CLIENTS else str(path.resolve()), config, make_key=write)
     if undo:
@@ -82,6 +88,29 @@ def init(client: str, write: bool, undo: bool, config: Path | None) -> None:
         sign_in = f"If one of them needs a sign-in: assent login NAME -c {gateway.file}"
         click.echo(f"Start this gateway: {gateway.command}. {sign_in}.", err=True)
     click.echo("Restart the client. To undo: the same command with --undo.", err=True)
+
+
+def _init_hooks(client: str, write: bool, undo: bool, config: Path | None) -> None:
+    """Put hooks into the user's own settings of a coding agent, take them out, or show the difference."""
+    from assent.cli.client_files.hook_files import HOOK_FILES, hook_words, preview_hooks, undo_hooks, write_hooks
+
+    if client not in HOOK_FILES:
+        remedy = f"Clients with hooks: {', '.join(HOOK_FILES)}"
+        raise SettingsError(Fault(f"{client} has no hooks that Assent knows", remedy, "--client"))
+    if undo:
+        path, done = undo_hooks(client)
+        click.echo(f"{path} {done}.", err=True)
+        return
+    words = hook_words(assent_command(), client, config)
+    if not write:
+        _print_difference(*preview_hooks(client, words))
+        click.echo("Nothing is changed yet. To change it: the same command with --write.", err=True)
+        return
+    path, kept = write_hooks(client, words)
+    click.echo(f"{path} has Assent's hooks{f'; the old file is {kept}' if kept else ''}.", err=True)
+    click.echo("Calls are only observed until the configuration says `mode: enforce`. Restart the client.", err=True)
+    if HOOK_FILES[client].note:
+        click.echo(HOOK_FILES[client].note, err=True)
 
 
 class Places:

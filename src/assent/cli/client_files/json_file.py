@@ -56,6 +56,16 @@ class JsonFile:
         space = self._space_before(first.start) or " "
         self._edits.append((first.start, first.start, "".join(f"{_written(item)},{space}" for item in items)))
 
+    def append(self, path: Sequence[Any], value: Any) -> None:
+        """Put a value after the items of the list at this path, spaced as the list is."""
+        node = self._at(path)
+        last = next(reversed(list(node.parts.values())), None)
+        if last is None:
+            self._edits.append((node.start + 1, node.start + 1, _written(value)))
+            return
+        space = self._space_before(last.start) or " "
+        self._edits.append((last.node.end, last.node.end, f",{space}{_written(value)}"))
+
     def drop_first(self, path: Sequence[Any], count: int) -> None:
         """Remove the first items of the list at this path, with the space after them."""
         node = self._at(path)
