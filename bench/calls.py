@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from assent.mcp.call_meta import HEADER as KEY_HEADER
+from assent.mcp.requests import HEADER as KEY_HEADER
 from bench.servers import READS, SAVES
 
 CALLERS = 64

@@ -21,7 +21,7 @@ from assent.core.approval import LONGEST_READING, SHORTEST_READING, Approval, re
 from assent.core.call import UserAnswer
 from assent.core.outcome import Answer, Pause, Refusal
 from assent.core.principal import Principal
-from assent.mcp.call_meta import QUESTION_OPEN
+from assent.mcp.requests import QUESTION_OPEN
 from assent.pipeline.approve import approve
 from assent.testing import AGENT, ANN, World
 from support.console_browser import signed_in

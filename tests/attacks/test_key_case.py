@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from assent.core.member_names import Spelling, fold
-from assent.mcp.envelope import PARAMS, rebuild
+from assent.mcp.jsonrpc import PARAMS, rebuild
 from assent.mcp.strict_json import Malformed
 from support import careless_server
 from support.careless_server import Careless

@@ -14,7 +14,7 @@ from mcp.server.mcpserver import Context
 
 from assent import GovernedClient
 from assent.client import mirror_key
-from assent.mcp.call_meta import META_KEY, unquote
+from assent.mcp.requests import META_KEY, unquote
 from support.client_person import Naps
 from support.transports import over_http
 

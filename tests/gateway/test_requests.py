@@ -5,8 +5,7 @@ from typing import Any, cast
 import pytest
 
 from assent.gateway.exchange import HttpExchange, accepts, read_exchange
-from assent.mcp.call_meta import keys_of
-from assent.mcp.requests import Era
+from assent.mcp.requests import Era, keys_of
 
 
 def read_head(headers: list[tuple[bytes, bytes]]) -> HttpExchange:

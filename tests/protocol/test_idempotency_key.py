@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.datastructures import Headers
 
-from assent.mcp.call_meta import META_KEY, header_of, keys_of, unquote
+from assent.mcp.requests import META_KEY, header_of, keys_of, unquote
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assent.mcp.seen_events import MOST_KEPT, SeenEventIds
+from assent.mcp.event_log import MOST_KEPT, SeenEventIds
 
 
 async def told(heard: SeenEventIds, *pieces: bytes) -> list[bytes]:

@@ -21,7 +21,6 @@ from assent.gateway.app import GatewayApp
 from assent.gateway.auth.api_keys import ConfiguredApiKeys, record_key
 from assent.gateway.status_pages import StatusPages
 from assent.gateway.stdio.wrap import StdioGateway
-from assent.mcp.call_meta import META_KEY
 from assent.mcp.confirmation import CONFIRM
 from assent.mcp.protocol import (
     CLIENT_CAPABILITIES_META_KEY,
@@ -31,6 +30,7 @@ from assent.mcp.protocol import (
     LATEST_MODERN_VERSION,
     PROTOCOL_VERSION_META_KEY,
 )
+from assent.mcp.requests import META_KEY
 from assent.pipeline.effects import EffectRunner
 from assent.ports import Ports
 from assent.rules.guards import build_guard

@@ -21,8 +21,8 @@ from assent.core.outcome import REPLAYED, problem_in
 from assent.core.principal import Principal
 from assent.fastmcp import Assent as FastMCPAssent
 from assent.library.governance import Assent
-from assent.mcp.call_meta import META_KEY
 from assent.mcp.confirmation import CONFIRM
+from assent.mcp.requests import META_KEY
 from assent.ports import Ports
 from assent.rules.guards import build_guard
 from assent.testing import Clock

@@ -20,7 +20,7 @@ from mcp.client.streamable_http import streamable_http_client
 from assent.client.connection import ConnectedClient, hook_into, watch_http
 from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Tier
-from assent.mcp.call_meta import HEADER, META_KEY
+from assent.mcp.requests import HEADER, META_KEY
 
 _NEEDLE = META_KEY.encode()
 RequestHook = Callable[[httpx2.Request], Awaitable[None]]

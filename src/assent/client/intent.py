@@ -15,7 +15,7 @@ import orjson
 from assent.client.catalogue import ListedTool
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.core.outcome import Refusal
-from assent.mcp.call_meta import CONVERSATION, MOST_USER_TEXT, USER_TEXT
+from assent.mcp.requests import CONVERSATION, MOST_USER_TEXT, USER_TEXT
 
 
 class ConversationMeta:

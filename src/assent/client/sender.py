@@ -20,7 +20,7 @@ from assent.client.options import ClientOptions, Journal
 from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Tier
 from assent.core.outcome import PROBLEM, Refusal
-from assent.mcp.call_meta import QUESTION_OPEN
+from assent.mcp.requests import QUESTION_OPEN
 
 PENDING = "confirm.approval_pending"
 _LONGEST_DELAY = 30.0

@@ -20,6 +20,10 @@ class Catalogue:
     def find(self, name: str) -> Tool | None:
         return self.tools.get(name)
 
+    def itself(self) -> Catalogue:
+        """This catalogue, where a function that returns the current one is needed."""
+        return self
+
     def beside(self, tool: Tool, name: str) -> Tool | None:
         """The tool that another tool's contract names, by its name here or at their common upstream."""
         return _beside(tool, name, self.tools)

@@ -61,7 +61,8 @@ class GatewayApp:
         self.store, self.tally = store, CallCounters()
         self.keyring = Keyring(Path(settings.secrets.directory))
         self.config_log = ConfigAuditLog(store.append, time.time, self.keyring.keyed_hash)
-        self.call_lines = CallLines(self.tally.count_call)
+        self.call_lines = CallLines()
+        self.tally.on_refusal = self.call_lines.refused
         self.auth = AuthParts(store, lambda: self.current.public_scopes())
         self.auth.failed_auth.tell = self.call_lines.failed
         self.work = EffectRunner(

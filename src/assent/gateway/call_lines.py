@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from assent.core.approval import Approval
 from assent.core.limited_dict import LimitedDict
-from assent.core.outcome import Outcome, Refusal
+from assent.core.outcome import Refusal
 from assent.core.question import counted, visible
 
 logger = logging.getLogger(__name__)
@@ -16,22 +16,20 @@ logger = logging.getLogger(__name__)
 INTERVAL = 60.0
 _MOST = 1000
 _WAITS = ("confirm.approval_pending", "confirm.required")
-Seen = Callable[[str | None, Outcome | None, Sequence[str]], None]
 
 
 class CallLines:
     """Writes one line about a thing, and counts the same thing for a minute before the next line."""
 
-    def __init__(self, count: Seen, clock: Callable[[], float] = time.monotonic) -> None:
-        self._count, self._clock = count, clock
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._told = LimitedDict[tuple[str, str], tuple[float, int]](_MOST)
 
-    def seen(self, tool: str | None, outcome: Outcome | None, would: Sequence[str]) -> None:
-        """Counts a finished call; a refused one is told."""
-        self._count(tool, outcome, would)
-        if isinstance(outcome, Refusal) and outcome.code not in _WAITS and not outcome.code.startswith("authenticate."):
+    def refused(self, tool: str | None, refusal: Refusal) -> None:
+        """Tells of a refused call, unless it waits for a person."""
+        if refusal.code not in _WAITS and not refusal.code.startswith("authenticate."):
             name = visible(tool) if tool else "a tool that is not served"
-            self._tell(name, outcome.code, f"Refused: {name}: {outcome.code}")
+            self._tell(name, refusal.code, f"Refused: {name}: {refusal.code}")
 
     def waits(self, approval: Approval, page: str | None) -> None:
         """Tells that a call waits, and where a person decides."""

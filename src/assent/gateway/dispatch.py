@@ -12,13 +12,10 @@ import orjson
 
 from assent.core.principal import Principal
 from assent.gateway.auth.challenges import Challenge
-from assent.mcp import strict_json
-from assent.mcp.envelope import rebuild
 from assent.mcp.jsonrpc import RequestId, RpcError, error_body, result_body
 from assent.mcp.protocol import ERROR_CODE_HTTP_STATUS, INTERNAL_ERROR, INVALID_REQUEST
 from assent.mcp.requests import Era, McpRequest, check_params, is_notification, is_request, is_response
 from assent.mcp.session import McpSession
-from assent.mcp.strict_json import JsonLimits
 from assent.upstreams.errors import SessionLost, UpstreamError
 from assent.web.asgi import Headers
 
@@ -61,7 +58,8 @@ class Dispatcher:
 
     async def stop(self, message: Any, caller: Principal) -> Response | None:
         """The refusal of a request that an operator has stopped; None if it may go on."""
-        if not is_request(message) or message["method"] in _NEVER_STOPPED:
+        method = message.get("method") if message.__class__ is dict else None
+        if method.__class__ is not str or method in _NEVER_STOPPED or not is_request(message):
             return None
         why = await self.stopped(caller)
         if why is None:
@@ -79,11 +77,6 @@ class Dispatcher:
             return Response(result_body(request.id, await serve(request)))
         except Exception as error:
             return error_response(error, request.id, request.era)
-
-
-def read_message(raw: bytes, bounds: JsonLimits = strict_json.DEFAULT_BOUNDS) -> Any:
-    """The message in a body or a line, with the protocol's own members only and without tasks; raises Malformed."""
-    return rebuild(strict_json.parse(raw, bounds))
 
 
 def take_for_session(message: Any, session: McpSession | None) -> bool:

@@ -12,24 +12,22 @@ from assent.core.principal import Principal
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.auth.host_origin import KNOWN_NAMES, HostOriginPolicy
 from assent.gateway.cors import Cors
-from assent.gateway.dispatch import Dispatcher, error_response, read_message, take_for_session
-from assent.gateway.exchange import STREAM, HttpExchange, NotAcceptable, ResponseWriter, read_exchange
+from assent.gateway.dispatch import Dispatcher, error_response, take_for_session
+from assent.gateway.exchange import STREAM, HttpExchange, NotAcceptable, ResponseWriter, SlowRequestTimer, read_exchange
 from assent.gateway.fair_share import NoPlace, Places
 from assent.gateway.sessions.reauthorize import end_when_unauthorized
 from assent.gateway.sessions.table import SessionTable, TooManySessions
-from assent.mcp import strict_json
 from assent.mcp.event_log import EventLogs
 from assent.mcp.jsonrpc import RpcError, error_body, malformed_body, result_body
 from assent.mcp.protocol import DEFAULT_NEGOTIATED_VERSION, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
-from assent.mcp.requests import Era, McpRequest, is_notification, is_request, is_response, read_modern
+from assent.mcp.requests import Era, McpRequest, is_notification, is_request, is_response, read_message, read_modern
 from assent.mcp.session import McpSession
-from assent.mcp.strict_json import JsonLimits, Malformed
+from assent.mcp.strict_json import DEFAULT_BOUNDS, JsonLimits, Malformed
 from assent.web.asgi import App, Headers, Receive, Scope, Send
 from assent.web.http import (
     BodyTooLarge,
     Disconnected,
     DisconnectWatcher,
-    SlowRequestTimer,
     read_body,
     respond,
     respond_error,
@@ -84,7 +82,7 @@ class McpEndpoint:
     sessions: SessionTable
     other: App
     host_policy: HostOriginPolicy
-    bounds: JsonLimits = strict_json.DEFAULT_BOUNDS
+    bounds: JsonLimits = DEFAULT_BOUNDS
     path: str = "/mcp"
     cors: Cors = field(default_factory=Cors)
     reauthenticate: Authenticate | None = None
@@ -254,12 +252,11 @@ class McpEndpoint:
         session: McpSession | None,
     ) -> None:
         """Serves one request here; it is cancelled when the client disconnects."""
-        watch = DisconnectWatcher(exchange.receive, after=None)
-        reply = ResponseWriter(exchange.send, watch, self._slow_timer, session)
+        reply = ResponseWriter(exchange, self._slow_timer, session)
         request = McpRequest(
             exchange.era, version, message["id"], message["method"], message.get("params") or {}, capabilities,
             exchange.caller, session, reply, exchange.scope["headers"], exchange.key, exchange.mirrors,
-            watch if session is None else None,
+            reply if session is None else None,
         )  # fmt: skip
         try:
             if session is None:
@@ -270,12 +267,11 @@ class McpEndpoint:
             await reply.finish(*response)
         except asyncio.CancelledError:
             if session is None or not session.was_cancelled(request.id):
-                if not watch.gone:
+                if not reply.gone:
                     raise
                 return
             await reply.finish(error_body(request.id, REQUEST_CANCELLED, "Request cancelled"))
         finally:
-            watch.stop()
             reply.stop()
 
 

@@ -6,7 +6,7 @@ The response is one JSON body, or an event stream if something is sent before th
 import asyncio
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -19,7 +19,8 @@ from assent.mcp.requests import Era
 from assent.mcp.session import McpSession
 from assent.mcp.sse import render
 from assent.web.asgi import Headers, Receive, Scope, Send
-from assent.web.http import DisconnectWatcher, SlowRequestTimer, respond
+from assent.web.http import WATCH_AFTER as _SLOW_AFTER
+from assent.web.http import DisconnectWatcher, respond
 
 _PARAM_PREFIX = b"mcp-param-"
 _ROUTING = frozenset({b"mcp-protocol-version", b"mcp-method", b"mcp-name"})
@@ -136,6 +137,45 @@ STREAM: Headers = [
 _RESUMABLE_SINCE = "2025-11-25"
 
 
+class SlowRequest(Protocol):
+    """A request that wants to be notified when it takes long."""
+
+    def on_slow(self) -> None: ...
+
+
+class SlowRequestTimer:
+    """Notifies requests that have run for a while, with one coarse timer shared by all.
+
+    Nearly every request ends before the timer fires, and one timer per request costs too much.
+    """
+
+    __slots__ = ("_before", "_every", "_now", "_ticking")
+
+    def __init__(self, every: float = _SLOW_AFTER) -> None:
+        self._every, self._ticking = every, False
+        self._now: dict[SlowRequest, None] = {}
+        self._before: dict[SlowRequest, None] = {}
+
+    def enter(self, request: SlowRequest) -> None:
+        self._now[request] = None
+        if not self._ticking:
+            self._ticking = True
+            asyncio.get_running_loop().call_later(self._every, self._tick)
+
+    def leave(self, request: SlowRequest) -> None:
+        self._now.pop(request, None)
+        self._before.pop(request, None)
+
+    def _tick(self) -> None:
+        """Notifies the requests that were already running at the previous tick."""
+        slow, self._before, self._now = self._before, self._now, {}
+        for request in slow:
+            request.on_slow()
+        self._ticking = bool(self._before or self._now)
+        if self._ticking:
+            asyncio.get_running_loop().call_later(self._every, self._tick)
+
+
 class ResponseWriter:
     """Sends the response of one request.
 
@@ -152,10 +192,13 @@ class ResponseWriter:
         "_log",
         "_ping_after",
         "_pinging",
+        "_receive",
+        "_released",
         "_send",
         "_session",
         "_slow_timer",
         "_streaming",
+        "_task",
         "_timer",
         "_watch",
         "ask_within",
@@ -163,15 +206,16 @@ class ResponseWriter:
 
     def __init__(
         self,
-        send: Send,
-        watch: DisconnectWatcher,
+        exchange: HttpExchange,
         slow_timer: SlowRequestTimer,
         session: McpSession | None = None,
         ping_after: float = 15.0,
     ) -> None:
         self.ask_within = 300.0
-        self._send = send
-        self._watch = watch
+        self._receive, self._send = exchange.receive, exchange.send
+        self._task = asyncio.current_task()
+        self._watch: DisconnectWatcher | None = None
+        self._released = False
         self._session = session
         self._begun = self._streaming = self._ended = False
         self._ping_after = ping_after
@@ -183,6 +227,23 @@ class ResponseWriter:
         self._slow_timer = slow_timer
         slow_timer.enter(self)
 
+    @property
+    def gone(self) -> bool:
+        """Whether the client has disconnected, which cancelled the request."""
+        return self._watch is not None and self._watch.gone
+
+    def release(self) -> None:
+        """Lets the request continue after the client has disconnected."""
+        self._released = True
+        if self._watch is not None:
+            self._watch.release()
+
+    def _watch_client(self) -> None:
+        """Cancels the request from now on when its client disconnects. Most answers are ready before that."""
+        if self._watch is None and not self._released and self._task is not None:
+            self._watch = DisconnectWatcher(self._receive, self._task)
+            self._watch.begin()
+
     async def open(self) -> None:
         """Starts the event stream now, because the answer will be one."""
         await self._event(b"")
@@ -192,7 +253,7 @@ class ResponseWriter:
         session = self._session
         if session is None or session.version != _RESUMABLE_SINCE or self._log is not None:
             return
-        self._watch.release()
+        self.release()
         self._log = log = session.logs.open()
         log.retry = log.retry if retry is None else retry
         await self._event(b"data: \r\nretry: %d\r\n\r\n" % log.retry)
@@ -239,8 +300,12 @@ class ResponseWriter:
 
     def stop(self) -> None:
         """Stops pings and events."""
+        if self._ended:
+            return
         self._ended = True
         self._cancel_timers()
+        if self._watch is not None:
+            self._watch.stop()
         if self._log is not None:
             self._log.end()
 
@@ -256,7 +321,7 @@ class ResponseWriter:
 
     async def _write(self, event: bytes) -> None:
         self._cancel_timers()
-        self._watch.begin()
+        self._watch_client()
         if not self._streaming:
             self._streaming = self._begun = True
             headers = STREAM + self._fields
@@ -274,7 +339,7 @@ class ResponseWriter:
 
     def on_slow(self) -> None:
         """Starts to watch for a disconnect and to send pings, because the request takes a while."""
-        self._watch.begin()
+        self._watch_client()
         self._timer = asyncio.get_running_loop().call_later(self._ping_after, self._on_silence)
 
     def _on_silence(self) -> None:

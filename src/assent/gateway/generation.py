@@ -164,7 +164,7 @@ def _make_ports(runtime: Runtime, rulebook: Rulebook, catalogue: Catalogue) -> P
 
     return make_ports(
         runtime.store,
-        lambda: catalogue,
+        catalogue.itself,
         work=runtime.work,
         derive_key=runtime.keyring.derive,
         keyed_hash=runtime.keyring.keyed_hash,
@@ -172,7 +172,7 @@ def _make_ports(runtime: Runtime, rulebook: Rulebook, catalogue: Catalogue) -> P
         questions=runtime.questions,
         page=page,
         leads_to=RealPaths(settings).of,
-        seen=runtime.tally.count_call if runtime.call_lines is None else runtime.call_lines.seen,
+        seen=runtime.tally.count_call,
         evidence=runtime.evidence,
         connect=_connections(runtime, rulebook).needed,
         rules=rules_of(settings, rulebook.policies, rulebook.flow),

@@ -9,16 +9,20 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
-from assent.core.outcome import Answer, Outcome
+from assent.core.outcome import Answer, Outcome, Refusal
 from assent.core.question import counted
 
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 MINUTES = 60
 Labels = tuple[tuple[str, str], ...]
+
+
+def _tell_nobody(_tool: str | None, _refusal: Refusal) -> None:
+    pass
 
 
 @dataclass(slots=True)
@@ -32,12 +36,16 @@ class CallCounters:
     seconds_in_all: float = 0.0
     minutes: dict[int, list[int]] = field(default_factory=dict)
     """Calls answered and refused in each of the last minutes, by the minute since 1970."""
+    on_refusal: Callable[[str | None, Refusal], None] = _tell_nobody
 
     def count_call(self, tool: str | None, outcome: Outcome | None, would: Sequence[str]) -> None:
         """Counts one finished request; no outcome means a defect."""
         name = tool or ""
-        self.calls[name, _outcome_label(outcome)] += 1
+        key = name, _outcome_label(outcome)
+        self.calls[key] = self.calls.get(key, 0) + 1
         self._minute()[0 if isinstance(outcome, Answer) else 1] += 1
+        if isinstance(outcome, Refusal):
+            self.on_refusal(tool, outcome)
         for code in would:
             self.would[name, code] += 1
 

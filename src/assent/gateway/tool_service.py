@@ -19,14 +19,12 @@ from assent.core.tool import Tool
 from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.auth.challenges import Challenge, challenge
 from assent.gateway.connect_question import ConnectQuestion, leads_to_a_page
-from assent.mcp.call_meta import conversation_of, keys_of
 from assent.mcp.channel import CannotAsk, asks_of
 from assent.mcp.confirmation import ConfirmationCodec, ConnectAnswer, Retry, form_of, shows_forms, user_answer
-from assent.mcp.envelope import check_no_task
-from assent.mcp.jsonrpc import RpcError
+from assent.mcp.jsonrpc import RpcError, check_no_task
 from assent.mcp.protocol import HEADER_MISMATCH, INVALID_PARAMS, SERVER_INFO_META_KEY
 from assent.mcp.request_state import RequestStateCodec
-from assent.mcp.requests import Era, McpRequest
+from assent.mcp.requests import Era, McpRequest, conversation_of, keys_of
 from assent.mcp.tracing import Tracing, describe
 from assent.pipeline.confirm_on_stream import confirm_on_stream, confirm_with_result
 from assent.pipeline.discover import visible_tools

@@ -16,9 +16,9 @@ from assent.core.call import Request, UserAnswer
 from assent.core.catalogue import Catalogue
 from assent.core.outcome import Answer, Outcome, Refusal, error_result, fit_to_listing
 from assent.core.principal import Principal
-from assent.mcp.call_meta import conversation_of, header_of, keys_of
 from assent.mcp.confirmation import ConfirmationCodec, Retry, form_of, shows_forms, user_answer
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.requests import conversation_of, header_of, keys_of
 from assent.pipeline.confirm_on_stream import confirm_on_stream, confirm_with_result
 from assent.pipeline.govern import govern
 from assent.ports import Ports

@@ -16,10 +16,10 @@ from assent.core.approval import Approval
 from assent.core.call import Action, Resume, UserAnswer
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal
 from assent.core.principal import Principal
-from assent.mcp.call_meta import claimed_seconds, client_name
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import CLIENT_INFO_META_KEY, INVALID_PARAMS, LATEST_MODERN_VERSION
 from assent.mcp.request_state import RequestStateCodec
+from assent.mcp.requests import claimed_seconds, client_name
 
 CONFIRM = "dev.assent/confirm"
 CONNECT = "dev.assent/connect"

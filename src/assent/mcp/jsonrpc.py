@@ -1,14 +1,32 @@
-"""Builds JSON-RPC messages and reads responses."""
+"""JSON-RPC messages: their own members, errors, and the reading of responses.
+
+A server that ignores case reads `Method` as `method`. Messages are therefore passed on with the protocol's own
+members only, and a member that differs only in case from one of them is refused.
+"""
+
+from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import orjson
 
 from assent.core.hidden_characters import without_hidden
+from assent.core.member_names import fold
 from assent.core.outcome import Refusal
 from assent.core.shown_definition import Shown
-from assent.mcp.protocol import INTERNAL_ERROR, METHOD_NOT_FOUND, PARSE_ERROR
+from assent.mcp.protocol import (
+    CLIENT_CAPABILITIES_META_KEY,
+    CLIENT_INFO_META_KEY,
+    CLIENT_METHODS,
+    CLIENT_NOTIFICATIONS,
+    INTERNAL_ERROR,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    PROTOCOL_VERSION_META_KEY,
+)
+from assent.mcp.strict_json import Malformed
 
 RequestId = str | int
 _FEW_LEVELS = 200
@@ -84,3 +102,156 @@ def malformed_body(error: ValueError) -> bytes:
     """The response to a message that is not strict JSON."""
     problem = Refusal("validate.malformed", f"The message cannot be read: {error}.").problem()
     return error_body(None, PARSE_ERROR, f"Parse error: {error}", problem)
+
+
+# The members of a message
+
+_REQUEST = ("jsonrpc", "id", "method", "params")
+_RESPONSE = ("jsonrpc", "id", "result", "error")
+_REQUEST_SET, _RESPONSE_SET = frozenset(_REQUEST), frozenset(_RESPONSE)
+_MEMBERS = _REQUEST_SET | _RESPONSE_SET
+PARAMS = frozenset(
+    {
+        "_meta", "argument", "arguments", "capabilities", "clientInfo", "context", "cursor", "inputResponses", "level",
+        "message", "name", "notifications", "progress", "progressToken", "protocolVersion", "reason", "ref",
+        "requestId", "requestState", "task", "taskId", "total", "uri",
+    }
+)  # fmt: skip
+"""Every member of `params` in the requests and notifications that clients send."""
+
+_TASKS = frozenset({"tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"})
+_RELAYED_REQUESTS = CLIENT_METHODS | _TASKS
+_RELAYED_NOTIFICATIONS = CLIENT_NOTIFICATIONS | {"notifications/tasks/status"}
+
+
+def rebuild(message: Any) -> Any:
+    """Returns the message with only the protocol's own members, and without tasks.
+
+    Raises Malformed if a member of the message, of `params` or of `_meta` differs only in case from another one.
+    A value that is not an object is returned unchanged; the caller rejects it.
+    """
+    if message.__class__ is not dict:
+        return message
+    if not (_REQUEST_SET if "method" in message else _RESPONSE_SET) >= message.keys():
+        _check(message, _MEMBERS, "the message")
+        message = own_members(message)
+    params = message.get("params")
+    if params.__class__ is dict:
+        if not params.keys() <= PARAMS:
+            _check(params, PARAMS, "params")
+        if (meta := params.get("_meta")).__class__ is dict and not meta.keys() <= _USUAL_META:
+            _check(meta, (), "_meta")
+        _drop_tasks(params, meta)
+    return message
+
+
+def own_members(message: dict[str, Any]) -> dict[str, Any]:
+    """A copy of the message with the members of a request or notification, or those of a response."""
+    members = _REQUEST if "method" in message else _RESPONSE
+    return {name: message[name] for name in members if name in message}
+
+
+ENVELOPE_KEYS = frozenset({PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY})
+_USUAL_META = ENVELOPE_KEYS | {"progressToken", "traceparent", "tracestate", "baggage"}
+"""Names of which no two differ only in case."""
+
+
+def with_envelope(
+    params: dict[str, Any], version: str, capabilities: dict[str, Any] | None, client_info: dict[str, Any]
+) -> dict[str, Any]:
+    """The parameters of a modern request: version, capabilities and client are in `_meta` of each one."""
+    envelope = {
+        PROTOCOL_VERSION_META_KEY: version,
+        CLIENT_CAPABILITIES_META_KEY: capabilities or {},
+        CLIENT_INFO_META_KEY: client_info,
+    }
+    return {**params, "_meta": {**params.get("_meta", {}), **envelope}}
+
+
+def is_relayed(message: dict[str, Any]) -> bool:
+    """Whether a message may be passed on: a response, or a protocol method in its exact spelling."""
+    if "method" not in message:
+        return True
+    known = _RELAYED_NOTIFICATIONS if message.get("id") is None else _RELAYED_REQUESTS
+    return message["method"] in known
+
+
+def _check(names: Iterable[str], known: Iterable[str], where: str) -> None:
+    spellings = {fold(name): name for name in known}
+    for name in names:
+        if (other := spellings.setdefault(fold(name), name)) != name:
+            raise Malformed(f"{name[:64]!r} in {where} differs only in case from {other[:64]!r}")
+
+
+# Tasks: a call that becomes a task ends after its claim, and its result is fetched by another request. Tasks of neither
+# era are governed, so they are not offered, not requested, and refused if a caller sends them.
+
+_TASK_EXTENSION = "io.modelcontextprotocol/tasks"
+ONLY_AS_A_TASK = "it can only be called as a task, and tasks are not governed"
+
+
+def is_task_method(method: Any) -> bool:
+    """Whether a request method concerns tasks."""
+    return isinstance(method, str) and method.startswith("tasks/")
+
+
+def check_no_task(params: Mapping[str, Any]) -> None:
+    """Refuse a call that wants to be a task; nothing has started then."""
+    if params.get("task") is not None:
+        refusal = Refusal("validate.task_unsupported")
+        raise RpcError(METHOD_NOT_FOUND, refusal.problem()["title"], refusal.problem())
+
+
+def is_task(result: Mapping[str, Any]) -> bool:
+    """Whether an upstream answered a call with a task instead of a result."""
+    handle = isinstance(result.get("task"), Mapping) and "content" not in result
+    return result.get("resultType") == "task" or handle
+
+
+def without_tasks(capabilities: dict[str, Any]) -> dict[str, Any]:
+    """The capabilities of either side without tasks of either era."""
+    kept = {name: value for name, value in capabilities.items() if name != "tasks"}
+    extensions = kept.get("extensions")
+    if isinstance(extensions, Mapping) and _TASK_EXTENSION in extensions:
+        kept["extensions"] = {name: value for name, value in extensions.items() if name != _TASK_EXTENSION}
+    return kept
+
+
+def _drop_tasks(params: dict[str, Any], meta: Any) -> None:
+    """Remove task capabilities and task notifications from the parameters of a message."""
+    if params.get("capabilities"):
+        _strip(params, "capabilities")
+    if meta.__class__ is dict and meta.get(CLIENT_CAPABILITIES_META_KEY):
+        _strip(meta, CLIENT_CAPABILITIES_META_KEY)
+    if isinstance(wanted := params.get("notifications"), dict):
+        wanted.pop("taskIds", None)
+
+
+def strip_response(message: Any) -> bool:
+    """Remove tasks from a server's capabilities; returns whether there were any."""
+    result = message.get("result") if isinstance(message, dict) else None
+    return isinstance(result, dict) and _strip(result, "capabilities")
+
+
+def _strip(holder: dict[str, Any], key: str) -> bool:
+    capabilities = holder.get(key)
+    if not isinstance(capabilities, dict):
+        return False
+    if "tasks" not in capabilities and not _is_extended(capabilities.get("extensions")):
+        return False
+    holder[key] = without_tasks(capabilities)
+    return True
+
+
+def _is_extended(extensions: Any) -> bool:
+    return isinstance(extensions, dict) and _TASK_EXTENSION in extensions
+
+
+def plain_definition(definition: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """A tool definition without task support, and whether the tool can be called without a task."""
+    execution = definition.get("execution")
+    if not isinstance(execution, Mapping):
+        return dict(definition), True
+    kept = {name: value for name, value in execution.items() if name != "taskSupport"}
+    plain = {name: value for name, value in definition.items() if name != "execution"}
+    return plain | ({"execution": kept} if kept else {}), execution.get("taskSupport") != "required"

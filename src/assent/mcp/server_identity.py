@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from assent.mcp.envelope import without_tasks
+from assent.mcp.jsonrpc import without_tasks
 from assent.mcp.protocol import (
     LATEST_HANDSHAKE_VERSION,
     LATEST_MODERN_VERSION,

@@ -9,9 +9,8 @@ from typing import Any
 import orjson
 
 from assent.mcp.channel import CannotAsk, can_answer
-from assent.mcp.event_log import EventLogs
+from assent.mcp.event_log import EventLogs, SeenEventIds
 from assent.mcp.jsonrpc import RequestId, settle
-from assent.mcp.seen_events import SeenEventIds
 
 SendMessage = Callable[[dict[str, Any]], Awaitable[None]]
 

@@ -24,7 +24,7 @@ from assent.contract.wire import Claims, read_claims
 from assent.core.shown_definition import shown_tool
 from assent.core.tool import Tool, compile_tool
 from assent.errors import ContractError
-from assent.mcp.envelope import ONLY_AS_A_TASK, plain_definition
+from assent.mcp.jsonrpc import ONLY_AS_A_TASK, plain_definition
 
 logger = logging.getLogger(__name__)
 CONFIDENT = 0.8

@@ -11,10 +11,8 @@ from typing import Any
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.mcp.call_meta import META_KEY
 from assent.mcp.channel import CannotAsk, asks_of
-from assent.mcp.envelope import is_task
-from assent.mcp.jsonrpc import RpcError
+from assent.mcp.jsonrpc import RpcError, is_task
 from assent.mcp.mirrored_headers import mirror_arguments
 from assent.mcp.protocol import (
     INVALID_PARAMS,
@@ -25,7 +23,7 @@ from assent.mcp.protocol import (
     MISSING_REQUIRED_CLIENT_CAPABILITY,
     URL_ELICITATION_REQUIRED,
 )
-from assent.mcp.requests import Era, McpRequest
+from assent.mcp.requests import META_KEY, Era, McpRequest
 from assent.mcp.server_identity import Described
 from assent.mcp.tracing import CARRIED, LONGEST, inject_trace_context
 from assent.ports import NotReached, NotRun, OutcomeUnknown

@@ -2,14 +2,14 @@
 
 import asyncio
 import ipaddress
-from typing import Protocol
+from typing import Any
 
 import orjson
 
 from assent.web.asgi import Headers, Message, Receive, Send
 
 WATCH_AFTER = 0.05
-JSON_FIELD = (b"content-type", b"application/json")
+_JSON_FIELD = (b"content-type", b"application/json")
 
 
 class BodyTooLarge(Exception):
@@ -63,12 +63,15 @@ async def _read_slowly(message: Message, receive: Receive, limit: int, patience:
 async def respond(send: Send, status: int, body: bytes, fields: Headers | None = None) -> None:
     """Sends one complete JSON response; an empty body has no content type.
 
-    Our server reads `whole` and writes the response at once; any other server ignores it.
+    Our server writes a response that needs no other headers at once, without the steps for streams.
     """
+    whole = getattr(getattr(send, "__self__", None), "send_whole", None)
+    if whole is not None and body and not fields and whole(status, body):
+        return
     length = (b"content-length", b"%d" % len(body))
-    own = [JSON_FIELD, length] if body else [length]
+    own = [_JSON_FIELD, length] if body else [length]
     headers = own + fields if fields else own
-    await send({"type": "http.response.start", "status": status, "headers": headers, "whole": body})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
@@ -80,45 +83,6 @@ async def respond_error(
     await respond(send, status, orjson.dumps({"status": status, "title": message, **more}), fields)
 
 
-class SlowRequest(Protocol):
-    """A request that wants to be notified when it takes long."""
-
-    def on_slow(self) -> None: ...
-
-
-class SlowRequestTimer:
-    """Notifies requests that have run for a while, with one coarse timer shared by all.
-
-    Nearly every request ends before the timer fires, and one timer per request costs too much.
-    """
-
-    __slots__ = ("_before", "_every", "_now", "_ticking")
-
-    def __init__(self, every: float = WATCH_AFTER) -> None:
-        self._every, self._ticking = every, False
-        self._now: dict[SlowRequest, None] = {}
-        self._before: dict[SlowRequest, None] = {}
-
-    def enter(self, request: SlowRequest) -> None:
-        self._now[request] = None
-        if not self._ticking:
-            self._ticking = True
-            asyncio.get_running_loop().call_later(self._every, self._tick)
-
-    def leave(self, request: SlowRequest) -> None:
-        self._now.pop(request, None)
-        self._before.pop(request, None)
-
-    def _tick(self) -> None:
-        """Notifies the requests that were already running at the previous tick."""
-        slow, self._before, self._now = self._before, self._now, {}
-        for request in slow:
-            request.on_slow()
-        self._ticking = bool(self._before or self._now)
-        if self._ticking:
-            asyncio.get_running_loop().call_later(self._every, self._tick)
-
-
 class DisconnectWatcher:
     """Cancels the running task when the client disconnects.
 
@@ -128,12 +92,13 @@ class DisconnectWatcher:
 
     __slots__ = ("_listener", "_receive", "_task", "_timer", "gone")
 
-    def __init__(self, receive: Receive, after: float | None = WATCH_AFTER) -> None:
+    def __init__(self, receive: Receive, task: asyncio.Task[Any] | None = None) -> None:
+        """Without a task, the current one is watched after a delay."""
         self.gone = False
         self._receive = receive
-        self._task = asyncio.current_task()
+        self._task = task or asyncio.current_task()
         self._listener: asyncio.Task[None] | None = None
-        self._timer = None if after is None else asyncio.get_running_loop().call_later(after, self.begin)
+        self._timer = None if task else asyncio.get_running_loop().call_later(WATCH_AFTER, self.begin)
 
     def stop(self) -> None:
         if self._timer is not None:

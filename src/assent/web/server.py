@@ -11,7 +11,6 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from assent.web.asgi import App, Message
-from assent.web.http import JSON_FIELD
 
 _HEAD_LIMIT = 64 * 1024
 _HEAD_PATIENCE = 15.0
@@ -60,27 +59,25 @@ class JoinedCycle(RequestResponseCycle):
     A JSON answer that is complete at once is written without the framework's steps for streams.
     """
 
-    _is_sent = False
-
     async def send(self, message: Message) -> None:  # type: ignore[override]
-        if self._is_sent:
-            return
         if not self.response_started:
-            body, fields = message.get("whole"), message.get("headers", ())
-            plain = len(fields) == 2 and fields[0] is JSON_FIELD and self.scope["method"] != "HEAD"
-            if body and plain and self.keep_alive and not self.flow.write_paused and not self.disconnected:
-                return self._send_whole(message["status"], body)
             self.transport = cast("asyncio.Transport", JoinedTransport(self.transport, asyncio.get_running_loop()))
         await super().send(message)  # type: ignore[arg-type]
 
-    def _send_whole(self, status: int, body: bytes) -> None:
-        self._is_sent = self.response_started = self.response_complete = True
+    def send_whole(self, status: int, body: bytes) -> bool:
+        """Sends a JSON response at once; False if it must be sent in the framework's way."""
+        if self.response_started or not self.keep_alive or self.flow.write_paused or self.disconnected:
+            return False
+        if self.scope["method"] == "HEAD":
+            return False
+        self.response_started = self.response_complete = True
         self.waiting_for_100_continue = False
         self.transport.write(
             b"%bcontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (STATUS_LINE[status], len(body), body)
         )
         self.message_event.set()
         self.on_response()
+        return True
 
 
 class BoundedProtocol(HttpToolsProtocol):

@@ -31,13 +31,13 @@ from assent.core.pins import accepted_pins
 from assent.features import load_feature
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.status_pages import StatusPages
-from assent.mcp.call_meta import META_KEY
 from assent.mcp.protocol import (
     CLIENT_CAPABILITIES_META_KEY,
     CLIENT_INFO_META_KEY,
     LATEST_MODERN_VERSION,
     PROTOCOL_VERSION_META_KEY,
 )
+from assent.mcp.requests import META_KEY
 
 AGENT = "assent_drillagent_the-key-of-the-deceived-agent"
 PERSON = "assent_drillperson_the-key-of-the-person"

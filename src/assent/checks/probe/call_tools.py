@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from assent.checks.probe.list_tools import mute_sdk_parse_errors, reason_of, sdk_server, unread_answer
 from assent.core.approval import reading_time
 from assent.errors import AssentError, EndedError, SilentError, UnansweredError
-from assent.mcp.call_meta import META_KEY
+from assent.mcp.requests import META_KEY
 
 PATIENCE = 30.0
 _STARTING = 60.0

@@ -19,11 +19,10 @@ from assent.gateway.passthrough.relay import OnAnswer, Relay, fault_body
 from assent.gateway.sessions.notifications import Notifications
 from assent.gateway.sessions.table import SessionTable, SessionTaken, TooManySessions
 from assent.mcp.channel import SUBSCRIPTION_ID
-from assent.mcp.envelope import is_relayed, is_task_method, strip_response
-from assent.mcp.jsonrpc import RpcError, error_body, result_body
+from assent.mcp.event_log import SeenEventIds
+from assent.mcp.jsonrpc import RpcError, error_body, is_relayed, is_task_method, result_body, strip_response
 from assent.mcp.protocol import HANDSHAKE_PROTOCOL_VERSIONS, INVALID_REQUEST, LATEST_HANDSHAKE_VERSION, METHOD_NOT_FOUND
 from assent.mcp.requests import Era, check_params, is_request
-from assent.mcp.seen_events import SeenEventIds
 from assent.mcp.server_identity import ServerIdentity
 from assent.mcp.session import McpSession
 from assent.mcp.sse import render

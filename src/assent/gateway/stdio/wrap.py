@@ -17,15 +17,25 @@ import orjson
 
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.gateway.dispatch import UPSTREAM_FAULT, Dispatcher, error_response, read_message, take_for_session
+from assent.gateway.dispatch import UPSTREAM_FAULT, Dispatcher, error_response, take_for_session
 from assent.gateway.hidden_text import HiddenText
 from assent.gateway.passthrough.descriptions import CLEANED
 from assent.gateway.stdio.channel import OpenRequests, StdioChannel
 from assent.gateway.stdio.tool_list import ToolList
 from assent.gateway.tool_service import ToolService
 from assent.mcp.channel import CannotAsk, asks_of
-from assent.mcp.envelope import ENVELOPE_KEYS, is_relayed, is_task_method, own_members, strip_response
-from assent.mcp.jsonrpc import RequestId, RpcError, error_body, malformed_body, result_body
+from assent.mcp.jsonrpc import (
+    ENVELOPE_KEYS,
+    RequestId,
+    RpcError,
+    error_body,
+    is_relayed,
+    is_task_method,
+    malformed_body,
+    own_members,
+    result_body,
+    strip_response,
+)
 from assent.mcp.protocol import (
     CLIENT_CAPABILITIES_META_KEY,
     DEFAULT_NEGOTIATED_VERSION,
@@ -33,7 +43,15 @@ from assent.mcp.protocol import (
     METHOD_NOT_FOUND,
     PROTOCOL_VERSION_META_KEY,
 )
-from assent.mcp.requests import Era, McpRequest, is_notification, is_request, is_response, read_modern_line
+from assent.mcp.requests import (
+    Era,
+    McpRequest,
+    is_notification,
+    is_request,
+    is_response,
+    read_message,
+    read_modern_line,
+)
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import Malformed
 from assent.pipeline.other_requests import OtherRequests, rpc_error

@@ -11,8 +11,7 @@ from typing import Any
 import orjson
 
 from assent.mcp.channel import StreamListener
-from assent.mcp.envelope import with_envelope
-from assent.mcp.jsonrpc import RpcError, is_too_deep, read_response
+from assent.mcp.jsonrpc import RpcError, is_too_deep, read_response, with_envelope
 from assent.mcp.mirrored_headers import encode_header_value
 from assent.mcp.protocol import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS, NAME_BEARING_METHODS
 from assent.mcp.server_identity import Described, described_by, described_by_discovery, initialize_params

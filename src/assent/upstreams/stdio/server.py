@@ -12,8 +12,7 @@ from itertools import count
 from typing import Any
 
 from assent.mcp.channel import StreamListener
-from assent.mcp.envelope import with_envelope
-from assent.mcp.jsonrpc import RpcError, cannot_be_asked, settle
+from assent.mcp.jsonrpc import RpcError, cannot_be_asked, settle, with_envelope
 from assent.mcp.protocol import (
     INTERNAL_ERROR,
     LATEST_MODERN_VERSION,
