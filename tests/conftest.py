@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from assent.config.trust import trust
+from support.engines import end_engines_under, stop_engines
 from support.hypothesis_profile import steady
 from support.soak import Told
 
@@ -96,6 +97,20 @@ def _has_room() -> bool:
     # Some tests run what they write.
     runs = not os.statvfs(MEMORY).f_flag & os.ST_NOEXEC
     return runs and shutil.disk_usage(MEMORY).free > ROOM and os.access(MEMORY, os.W_OK)
+
+
+@pytest.fixture(autouse=True)
+def no_engine_left() -> Iterator[None]:
+    """Stops the engines that wrapped servers of the test have started."""
+    yield
+    stop_engines()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def engines_end_with_module(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Ends the engines of servers that tests wrapped with a home folder of their own."""
+    yield
+    end_engines_under(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
 
-# Bound here and now: `assent.contract` is the room and, from the outside, the decorator.
-from assent.contract.decorator import contract as contract
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from assent.client.governed_client import GovernedClient as GovernedClient
     from assent.client.tool_policy import needs_confirmation as needs_confirmation
+    from assent.contract.decorator import contract as contract
     from assent.core.principal import Principal as Principal
     from assent.core.tool_events import record_event as record_event
     from assent.library.function_outcome import current_mode as current_mode
@@ -38,6 +40,22 @@ __all__ = [
     "needs_confirmation",
     "record_event",
 ]
+
+
+class _Package(ModuleType):
+    """This package. `assent.contract` is a package too; from the outside, it is the decorator."""
+
+    @property
+    def contract(self) -> Any:
+        return import_module("assent.contract.decorator").contract
+
+    @contract.setter
+    def contract(self, _: ModuleType) -> None:
+        """Python binds a package here when it is imported; the decorator stays."""
+
+
+if not TYPE_CHECKING:
+    sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -25,6 +25,8 @@ _FEATURES = {
     "notify": "assent.people.notify.notifier",
     "authorization_server": "assent.people.authorization_server.tokens",
     "pending_step_up": "assent.people.authorization_server.pending_step_up",
+    "engine_console": "assent.people.console.engine",
+    "engine_hook": "assent.hooks.engine",
 }
 """The module of each feature that the core uses, or another feature."""
 

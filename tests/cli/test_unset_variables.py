@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from assent.cli import cli
-from assent.cli.wrap_process import wrapping
 from assent.errors import SettingsError
+from assent.gateway.stdio.wrapped_server import WrapRequest, wrapping
 from assent.stores.open import open_store
 
 SETTINGS = {
@@ -63,7 +63,7 @@ def test_a_command_that_uses_them_names_the_variable_and_the_line(words: list[st
 
 
 def test_wrap_starts_beside_servers_whose_variables_are_unset(config: Path) -> None:
-    settings = wrapping(config, (sys.executable, "server.py"), 60)
+    settings = wrapping(WrapRequest((sys.executable, "server.py"), config))
     assert [one.command for one in settings.upstreams.values()] == [(sys.executable, "server.py")]
 
 
@@ -76,7 +76,7 @@ def test_wrap_knows_the_configured_name_of_a_command_with_variables(
     }
     (tmp_path / "assent.yaml").write_text(json.dumps({"upstreams": upstreams}))
     monkeypatch.setenv("ASSENT_TEST_PLACE", "/srv")
-    assert list(wrapping(tmp_path / "assent.yaml", ("x", "/srv"), 60).upstreams) == ["mine"]
+    assert list(wrapping(WrapRequest(("x", "/srv"), tmp_path / "assent.yaml")).upstreams) == ["mine"]
 
 
 @pytest.mark.parametrize(

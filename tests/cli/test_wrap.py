@@ -13,8 +13,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from assent.cli.wrap_process import name_of
 from assent.config.load import find_settings
+from assent.gateway.stdio.wrapped_server import name_of
 from support.transports import ERAS, ROOT, Person
 from support.wrap_process import ASSENT, home, running
 

@@ -15,11 +15,11 @@ from click.testing import CliRunner, Result
 
 from assent.checks.lint.attacks import attacks_in
 from assent.cli import cli
-from assent.cli.wrap_process import wrapping
 from assent.config.load import load_settings
 from assent.contract.yaml_document import write_yaml
 from assent.core.pins import Pin, changed, pins_of, pins_text
 from assent.gateway.app import open_gateway
+from assent.gateway.stdio.wrapped_server import WrapRequest, wrapping
 from assent.testing.demo.upstream import CHANGED
 from gateway.test_reload import desk, names
 from support.gateways import ANYBODY
@@ -103,10 +103,10 @@ def test_a_lock_file_beside_a_configuration_is_not_about_another_server_that_is_
     file = configure(folder, "Lists notes.")
     (folder / "assent.lock").write_text(pins_text({"notes": {}}))
     own = (sys.executable, str(folder / "notes.py"), "Lists notes.")
-    same, other = wrapping(file, own, 60), wrapping(file, ("other",), 60)
+    same, other = wrapping(WrapRequest(own, file)), wrapping(WrapRequest(("other",), file))
     assert (list(same.upstreams), same.pins) == (["notes"], str(folder / "assent.lock"))
     assert (list(other.upstreams), other.pins) == (["other"], None)
-    named = wrapping(configure(folder, "Lists notes.", pins="my.lock"), ("other",), 60)
+    named = wrapping(WrapRequest(("other",), configure(folder, "Lists notes.", pins="my.lock")))
     assert named.pins == str(folder / "my.lock")
 
 

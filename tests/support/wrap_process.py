@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from support.engines import stopped_after_test
+
 ASSENT = [sys.executable, "-c", "from assent.cli import main; main()"]
 
 
@@ -19,7 +21,8 @@ def home(folder: Path, configuration: str = "") -> dict[str, str]:
     if configuration:
         (folder / "config" / "assent").mkdir(parents=True)
         (folder / "config" / "assent" / "assent.yaml").write_text(configuration)
-    return {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
+    places = {"XDG_STATE_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
+    return stopped_after_test({**os.environ, **places})
 
 
 class Wrapped:

@@ -48,13 +48,20 @@ def wrap(
     Example: assent wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes
     """
     require_posix("assent wrap")
-    from assent.cli.wrap_process import start
-
     granted = {"read": _full(read), "write": _full(write), "hosts": host}
     if any(granted.values()) and sandbox in (None, "off"):
         raise click.UsageError("--read, --write and --host need --sandbox observe or --sandbox enforce")
-    chosen = {"mode": sandbox, **granted} if sandbox is not None else None
-    raise click.exceptions.Exit(start(config, command, start_within, chosen))
+    from assent.gateway.engine import door
+
+    named, chosen = None if config is None else str(config), sandbox or ""
+    code = door.run(door.Wrap(command, named, f"{start_within}s", chosen, granted["read"], granted["write"], host))
+    if code is None:
+        from assent.cli.wrap_process import start
+        from assent.gateway.stdio.wrapped_server import WrapRequest
+
+        boxed = {"mode": sandbox, **granted} if sandbox is not None else None
+        code = start(WrapRequest(command, config, start_within, boxed))
+    raise click.exceptions.Exit(code)
 
 
 def _full(paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,222 +1,49 @@
-"""The process of `assent wrap`: one server behind standard input and output, until either side ends."""
+"""The process of `assent wrap` without the engine: one server behind standard input and output."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import re
-import shlex
 import signal
-import time
-from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path, PurePath
-from typing import Any
 
 import click
-from pydantic import ValidationError
 
-from assent.config.load import load_settings, user_file, user_settings
-from assent.config.model import (
-    ConfiguredCaller,
-    DefaultConfirmation,
-    Defaults,
-    Settings,
-    UpstreamSettings,
-    principal_of,
-)
-from assent.config.references import UNREAD
-from assent.config.sandbox import OFF, SandboxSettings
-from assent.errors import Fault, SettingsError
+from assent.core.approval import Approval
 from assent.gateway import logging as logs
-from assent.gateway.app import GatewayApp, open_gateway
-from assent.gateway.metrics import summarize_observed
 from assent.gateway.stdio.streams import StandardStreams
-from assent.gateway.stdio.wrap import StdioGateway
-from assent.ports import no_command
-from assent.stores.inspect import in_doubt
-from assent.upstreams.errors import UpstreamError as UpstreamFault
+from assent.gateway.stdio.wrapped_server import WrapClient, WrapRequest, serve_wrapped, wrapping
 from assent.upstreams.stdio import stderr
-from assent.upstreams.stdio.link import StdioLink
-
-_UNUSED = ("upstreams", "auth.api_keys", "auth.jwt", "auth.embedded", "console")
-CommandLine = Callable[[str], str | None]
-_RUNNERS = frozenset({"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "python", "python3", "docker", "uv"})
 
 
-def start(
-    config: Path | None, command: tuple[str, ...], start_within: int, sandbox: dict[str, Any] | None = None
-) -> int:
+def start(request: WrapRequest) -> int:
     """Sets up logging and governs the server that the command starts; returns the exit code."""
     logs.begin_brief("assent wrap")
     logs.log_uncaught()
     stderr.logger.setLevel(logging.INFO)
-    return asyncio.run(run(wrapping(config, command, start_within, sandbox), config))
+    return asyncio.run(_run(request))
 
 
-def wrapping(
-    config: Path | None, command: tuple[str, ...], start_within: int, sandbox: dict[str, Any] | None = None
-) -> Settings:
-    """The configuration with this command as its only upstream, in observe mode unless it sets `mode: enforce`."""
-    settings = _load(config)
-    enforced = "mode" in settings.model_fields_set and settings.mode == "enforce"
-    stdio = settings.auth.stdio or ConfiguredCaller(kind="agent", scopes=("*",))
-    known = _configured_as(command, settings, config)
-    server = _server(command, start_within, settings.upstreams.get(known or ""), sandbox)
-    # A lock file that is not configured but is beside the configuration belongs to its upstreams.
-    pinned = known is not None or "pins" in settings.model_fields_set
-    return settings.model_copy(
-        update={
-            "mode": "enforce" if enforced else "observe",
-            "upstreams": {known or name_of(command): server},
-            "pins": settings.pins if pinned else None,
-            "auth": settings.auth.model_copy(update={"stdio": stdio}),
-            "defaults": _local_defaults(settings),
-        }
-    )
-
-
-def _local_defaults(settings: Settings) -> Defaults:
-    """The defaults for a caller on standard streams: the person at this machine is the user, and has no login to renew.
-
-    Contracts, and `callers: all`, ask for more.
-    """
-    step_up = settings.defaults.step_up
-    none = step_up.model_copy(update={"callers": "none"}) if step_up.callers == "oauth" else step_up
-    return settings.defaults.model_copy(update={"confirmation": DefaultConfirmation(critical="user"), "step_up": none})
-
-
-def _server(
-    command: tuple[str, ...], start_within: int, known: UpstreamSettings | None, sandbox: dict[str, Any] | None
-) -> UpstreamSettings:
-    """The wrapped server. It has the environment of the client that starts it, unless it is confined."""
-    try:
-        chosen = SandboxSettings(**sandbox) if sandbox is not None else known.sandbox if known is not None else OFF
-    except ValidationError as error:
-        raise SettingsError([Fault(one["msg"], "", "sandbox") for one in error.errors()]) from None
-    env = (known.env if known is not None else {}) if chosen.mode == "enforce" else dict(os.environ)
-    return UpstreamSettings(command=command, env=env, timeout=start_within, sandbox=chosen)
-
-
-def _load(config: Path | None, *but: str) -> Settings:
-    """The settings; variables of other servers and of a gateway's callers may be unset."""
-    if config is not None:
-        return load_settings(config, unused=_UNUSED, but=but)
-    return user_settings(unused=_UNUSED, but=but)
-
-
-def _configured_as(command: tuple[str, ...], settings: Settings, config: Path | None) -> str | None:
-    """The configured upstream with the same command; its contracts and pins apply."""
-    for name, one in settings.upstreams.items():
-        words = one.command
-        if words is not None and any(UNREAD in word for word in words):
-            with suppress(SettingsError):  # A command whose variables are unset is another one.
-                words = _load(config, f"upstreams.{name}.command").upstreams[name].command
-        if words == command:
-            return name
-    return None
-
-
-def name_of(command: tuple[str, ...]) -> str:
-    """A name for the server before it tells its own: the program that is run, not the runner."""
-    enforced = [word for word in command[1:] if not word.startswith("-") and word not in ("run", "exec", "tool")]
-    runner = PurePath(command[0]).stem in _RUNNERS
-    safe_name = re.sub(
-        r"[^A-Za-z0-9_-]+", "-", PurePath(enforced[0] if runner and enforced else command[0]).stem
-    ).strip("-")
-    return safe_name[:40] or "server"
-
-
-async def run(settings: Settings, config: Path | None) -> int:
-    """Governs the server until the client leaves, the server ends or a signal arrives; returns the exit code."""
-    stop = asyncio.Event()
+async def _run(request: WrapRequest) -> int:
+    stop, opened = asyncio.Event(), list[StandardStreams]()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    _make_state_directory(settings)
-    command = _deciding(settings, config)
-    gateway_app = await open_gateway(settings, lambda ports: ports._replace(page=lambda _: None, command=command))
+
+    def streams() -> StandardStreams:
+        opened.append(StandardStreams())
+        return opened[0]
+
     try:
-        link = next(iter(gateway_app.current.links.values()))
-        assert isinstance(link, StdioLink)
-        try:
-            await link.upstream.start()
-        except UpstreamFault as fault:
-            raise SettingsError(Fault(fault.detail, "Correct the command after --")) from None
-        click.echo(_notice(settings, link.name, config or user_file()), err=True)
-        if doubts := await in_doubt(gateway_app.store, time.time()):
-            click.echo(f"assent wrap: {doubts}", err=True)
-        return await _talk(gateway_app, link, stop)
+        return await serve_wrapped(request, WrapClient(streams, _tell, stop, _tell_waiting), wrapping(request))
     finally:
-        left = await gateway_app.stop(within=1.0)
-        if settings.mode == "observe" and gateway_app.runtime.tally.would:
-            click.echo(
-                "\n".join(f"assent wrap: {line}" for line in summarize_observed(gateway_app.runtime.tally)), err=True
-            )
-        if left:
-            click.echo(f"assent wrap: {left} calls are in doubt: see `assent claims list`", err=True)
+        for one in opened:
+            one.close()
 
 
-def _deciding(settings: Settings, config: Path | None) -> CommandLine:
-    """The command with which a person decides or settles something in this store."""
-    if settings.store.startswith("memory:"):
-        return no_command
-    chosen = f" -c {shlex.quote(str(config.resolve()))}" if config is not None else ""
-    return lambda words: f"assent {words}{chosen}"
+def _tell(line: str) -> None:
+    click.echo(line, err=True)
 
 
-async def _talk(gateway_app: GatewayApp, link: StdioLink, stop: asyncio.Event) -> int:
-    streams = StandardStreams()
-    caller = gateway_app.settings.auth.stdio
-    assert caller is not None
+def _tell_waiting(approval: Approval, command: str | None) -> None:
+    from assent.core.question import visible
 
-    async def reload() -> None:
-        await gateway_app.reload(link.name)
-        if (trouble := gateway_app.tools.troubles.get(link.name)) is not None:
-            raise UpstreamFault(link.name, trouble, sent=False)
-
-    wrapped = StdioGateway(
-        link.upstream,
-        lambda: gateway_app.current,
-        principal_of(caller, "stdio", "stdio"),
-        streams.write,
-        reload=reload,
-        hidden_text=gateway_app.runtime.hidden_text,
-    )
-    serving = asyncio.ensure_future(wrapped.serve(streams.lines()))
-    ended, stopped = asyncio.ensure_future(link.upstream.ended()), asyncio.ensure_future(stop.wait())
-    gone = asyncio.ensure_future(streams.gone.wait())
-    try:
-        waiting: set[asyncio.Future[Any]] = {serving, ended, stopped, gone, wrapped.failed}
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        reason = wrapped.failed.result() if wrapped.failed.done() else ended.result() if ended.done() else ""
-        if not reason:
-            return 0
-        click.echo(f"assent wrap: the server has failed: {reason}", err=True)
-        await wrapped.stop(f"{link.name}: {reason}")
-        return 1
-    finally:
-        for task in (serving, ended, stopped, gone):
-            task.cancel()
-        with suppress(asyncio.CancelledError):
-            await asyncio.gather(serving, ended, stopped, gone, return_exceptions=True)
-        await wrapped.stop("assent wrap is stopping")
-        streams.close()
-
-
-def _make_state_directory(settings: Settings) -> None:
-    """Creates the user's private state directory."""
-    directory = Path(settings.secrets.directory).parent
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-
-
-def _notice(settings: Settings, name: str, file: Path) -> str:
-    if settings.mode == "enforce":
-        return (
-            f"assent wrap: enforcing contracts for {name} (set in {file});"
-            " if this client cannot ask its user, decide with `assent approvals watch`"
-        )
-    return (
-        f"assent wrap: observing {name}: calls are recorded, and only forbidden tools are refused;"
-        f" to enforce contracts, write `mode: enforce` into {file}"
-    )
+    _tell(f"assent wrap: {visible(approval.tool)} waits for a person" + (f": {command}" if command else ""))

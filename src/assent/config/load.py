@@ -130,12 +130,20 @@ def find_file(named: Path | None, environment: Mapping[str, str] = os.environ) -
 
 def user_file(environment: Mapping[str, str] = os.environ) -> Path:
     """The path of the user's own configuration, which may not exist."""
-    return Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "assent" / "assent.yaml"
+    return Path(environment.get("XDG_CONFIG_HOME") or _home(environment) / ".config") / "assent" / "assent.yaml"
 
 
 def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
     """The directory of the user's own store and keys."""
-    return Path(environment.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "assent"
+    return Path(environment.get("XDG_STATE_HOME") or _home(environment) / ".local" / "state") / "assent"
+
+
+def _home(environment: Mapping[str, str]) -> Path:
+    try:
+        return Path(environment.get("HOME") or Path.home())
+    except RuntimeError:
+        remedy = "Set HOME, or XDG_CONFIG_HOME and XDG_STATE_HOME"
+        raise SettingsError(Fault("the system knows no home folder of this user", remedy)) from None
 
 
 def user_settings(

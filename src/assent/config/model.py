@@ -541,6 +541,8 @@ class Settings(Section):
     """Anchors and signing of the audit log."""
     secrets: SecretsSettings = SecretsSettings()
     """The gateway's own keys."""
+    engine: Literal["on", "off"] = "on"
+    """Whether `wrap`, hooks and the console of one user share a process; `off` is one process per server."""
     console: ConsoleSettings = ConsoleSettings()
     """Sign-in to the console."""
 

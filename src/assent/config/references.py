@@ -93,7 +93,7 @@ class References:
             self._fault(message, "Name the file: -c assent.yaml", path, document)
             return ""
         try:
-            return _READERS[kind](name, self.home)
+            return _run(name, self.home, self.environment) if kind == "exec" else _READERS[kind](name, self.home)
         except _Unreadable as error:
             self._fault(f"`{kind}:` cannot be read: {error}", "Correct it, or run it by hand", path, document)
             return ""
@@ -124,10 +124,12 @@ def _is_under(path: tuple[Any, ...], patterns: Sequence[str]) -> bool:
     )
 
 
-def _run(command: str, home: Path) -> str:
+def _run(command: str, home: Path, environment: Mapping[str, str]) -> str:
     try:
         words = shlex.split(command)
-        done = subprocess.run(words, cwd=home, stdout=subprocess.PIPE, timeout=_ENDS_WITHIN, check=False)
+        done = subprocess.run(
+            words, cwd=home, env=dict(environment), stdout=subprocess.PIPE, timeout=_ENDS_WITHIN, check=False
+        )
     except ValueError as error:
         raise _Unreadable(f"the command is not complete: {error}") from None
     except OSError as error:
@@ -171,4 +173,4 @@ def _line(content: bytes, source: str) -> str:
     return text
 
 
-_READERS = {"exec": _run, "file": _from_file, "keyring": _from_keyring}
+_READERS = {"file": _from_file, "keyring": _from_keyring}

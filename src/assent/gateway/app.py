@@ -28,7 +28,7 @@ from assent.gateway.build import build, first
 from assent.gateway.call_lines import CallLines
 from assent.gateway.catalogue import CatalogueLoader, CatalogueLog, Serving, differs, warn_of_missing_pins
 from assent.gateway.config_audit import ConfigAuditLog
-from assent.gateway.generation import Generation, Runtime, assemble, same_ports
+from assent.gateway.generation import Generation, Runtime, Surroundings, assemble, same_ports
 from assent.gateway.metrics import CallCounters, GatewayStatus, render
 from assent.gateway.monitor import UpstreamMonitor
 from assent.gateway.served_tools import Contracts, ServedTools
@@ -56,9 +56,16 @@ DRAIN = 10.0
 class GatewayApp:
     """One running gateway. `current` is the configuration that it serves; it changes by one assignment."""
 
-    def __init__(self, settings: Settings, store: Store, adapt: Callable[[Ports], Ports] = same_ports) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        adapt: Callable[[Ports], Ports] = same_ports,
+        surroundings: Surroundings | None = None,
+    ) -> None:
         """`adapt` changes the ports for the door in front of this gateway."""
         self.store, self.tally = store, CallCounters()
+        self._surroundings = around = surroundings or Surroundings()
         self.keyring = Keyring(Path(settings.secrets.directory))
         self.config_log = ConfigAuditLog(store.append, time.time, self.keyring.keyed_hash)
         self.call_lines = CallLines()
@@ -77,7 +84,7 @@ class GatewayApp:
             store,
             self.keyring,
             vault,
-            UpstreamFactory(vault, store),
+            UpstreamFactory(vault, store, around.environment, around.umask),
             self.work,
             None if self.signing is None else LogEvidence(store, self.signing, time.time),
             StopSwitches(store),
@@ -90,7 +97,7 @@ class GatewayApp:
             self.tally,
             self.call_lines,
         )
-        self.current: Generation = first(self.runtime, settings, self.auth, self._page_of_approval)
+        self.current: Generation = first(self.runtime, settings, self.auth, self._page_of_approval, around.flow)
         self.tools = CatalogueLoader(
             Serving(lambda: self.current.served, lambda: self.current.links, self._serve, self.config_log.record_tools)
         )
@@ -198,7 +205,8 @@ class GatewayApp:
             await self.runtime.evidence.close()
         if self.signing is not None:
             await self.signing.stop()
-        await self.store.close()
+        if self._surroundings.store is None:
+            await self.store.close()
         return left
 
     async def close_streams(self) -> None:
@@ -309,9 +317,12 @@ class GatewayApp:
         return plan
 
 
-async def open_gateway(settings: Settings, adapt: Callable[[Ports], Ports] = same_ports) -> GatewayApp:
+async def open_gateway(
+    settings: Settings, adapt: Callable[[Ports], Ports] = same_ports, surroundings: Surroundings | None = None
+) -> GatewayApp:
     """Opens the store and the local OpenAPI documents; nothing listens yet."""
-    gateway_app = GatewayApp(settings, await open_store(settings.store), adapt)
+    shared = surroundings.store if surroundings is not None else None
+    gateway_app = GatewayApp(settings, shared or await open_store(settings.store), adapt, surroundings)
     try:
         for link in gateway_app.current.links.values():
             if link.is_local_document:

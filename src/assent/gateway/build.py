@@ -33,15 +33,21 @@ class Built:
     troubles: Mapping[str, str]
 
 
-def first(runtime: Runtime, settings: Settings, auth: AuthParts, on_waiting: Callable[[str], str | None]) -> Generation:
-    """The generation that a gateway starts with: no upstream has answered yet."""
+def first(
+    runtime: Runtime,
+    settings: Settings,
+    auth: AuthParts,
+    on_waiting: Callable[[str], str | None],
+    flow: Any = None,
+) -> Generation:
+    """The generation that a gateway starts with: no upstream has answered yet. `flow` has conversations to continue."""
     links = {name: make_link(runtime.upstream_factory, settings, name) for name in settings.upstreams}
     contracts = contracts_of(settings)
     rulebook = Rulebook(
         settings,
         links,
         policies_of(settings),
-        flow_control(settings),
+        flow_control(settings, flow),
         Authenticator(settings, auth),
         _notifier(runtime, settings, None, on_waiting),
         signing_plan_of(settings, runtime.store),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -46,6 +47,18 @@ from assent.web.asgi import App
 
 def same_ports(ports: Ports) -> Ports:
     return ports
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Surroundings:
+    """What a gateway shares with the others of its process, and whose environment its child processes get."""
+
+    store: Store | None = None
+    """A store that stays open when the gateway stops."""
+    flow: Any = None
+    """Flow control whose conversations this gateway continues."""
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
+    umask: int = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

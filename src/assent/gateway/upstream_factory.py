@@ -41,9 +41,15 @@ _RETIRE = 300.0
 class UpstreamFactory:
     """Creates links and their connection pools, and closes them when the gateway stops or an upstream is removed."""
 
-    def __init__(self, vault: CredentialVault, store: Store | None = None) -> None:
-        """`store` keeps what sandboxed servers used."""
-        self._vault, self._store = vault, store
+    def __init__(
+        self,
+        vault: CredentialVault,
+        store: Store | None = None,
+        environment: Mapping[str, str] = os.environ,
+        umask: int = -1,
+    ) -> None:
+        """`store` keeps what sandboxed servers used. Child processes get their variables from `environment`."""
+        self._vault, self._store, self._environment, self._umask = vault, store, environment, umask
         self._tokens: dict[str, TokenSource] = {}
         self._processes: dict[str, PersonProcesses] = {}
         self._sandboxed: dict[str, SandboxedLink] = {}
@@ -127,17 +133,17 @@ class UpstreamFactory:
 
     def _stdio_link(self, name: str, upstream: UpstreamSettings, command: tuple[str, ...]) -> StdioLink:
         # The gateway's environment holds the credentials of every upstream, so each process gets only its own.
-        environment = inherited_environment() | upstream.env
-        plan = _sandbox_plan(name, upstream, command)
+        environment = inherited_environment(self._environment) | upstream.env
+        plan = _sandbox_plan(name, upstream, command, environment)
         if plan is not None and plan.mode == "enforce":
             from assent.upstreams.sandbox.bubblewrap import box_environment
 
-            environment = box_environment(os.environ, upstream.env, upstream.sandbox.env)
+            environment = box_environment(self._environment, upstream.env, upstream.sandbox.env)
 
         def server(key: str = "", start: StartProcess | None = None) -> StdioUpstream:
             env = {**environment, upstream.key_env: key} if upstream.key_env is not None and key else environment
             return StdioUpstream(
-                LaunchSpec(name, command, env, upstream.cwd, key, start),
+                LaunchSpec(name, command, env, upstream.cwd, key, start, self._umask),
                 {"name": "assent", "version": version("assent")},
                 mark=f"assent-{random.token_hex(4)}",
                 clock=time.monotonic,
@@ -233,7 +239,9 @@ def provider_of(settings: Settings) -> str:
     return settings.auth.jwt.issuer if settings.auth.jwt is not None else ""
 
 
-def _sandbox_plan(name: str, upstream: UpstreamSettings, command: tuple[str, ...]) -> Plan | None:
+def _sandbox_plan(
+    name: str, upstream: UpstreamSettings, command: tuple[str, ...], env: Mapping[str, str]
+) -> Plan | None:
     """How the server is confined; None if it is not. Raises SettingsError if it cannot be."""
     chosen = upstream.sandbox
     if chosen.mode == "off":
@@ -241,7 +249,6 @@ def _sandbox_plan(name: str, upstream: UpstreamSettings, command: tuple[str, ...
     from assent.upstreams.sandbox.errors import CannotConfine
     from assent.upstreams.sandbox.plan import make_plan
 
-    env = inherited_environment() | upstream.env
     try:
         return make_plan(
             name,

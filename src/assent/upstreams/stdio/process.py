@@ -48,10 +48,10 @@ StartProcess = Callable[["LaunchSpec"], Awaitable[asyncio.subprocess.Process]]
 """Starts a process for a server: the port on which sandboxes hang."""
 
 
-def inherited_environment() -> dict[str, str]:
+def inherited_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The variables that every server needs and that hold no secrets; the SDK's client passes on the same ones."""
     names = _INHERITED_ON_WINDOWS if os.name == "nt" else _INHERITED
-    found = {name: os.environ[name] for name in names if name in os.environ}
+    found = {name: environment[name] for name in names if name in environment}
     return {name: value for name, value in found.items() if not value.startswith("()")}  # an exported shell function
 
 
@@ -67,6 +67,8 @@ class LaunchSpec:
     """A person's key in the environment, which is left out of the log."""
     start: StartProcess | None = None
     """Starts the process in another way, such as in a box."""
+    umask: int = -1
+    """The mask for files that it makes; -1 is the gateway's own."""
 
     def without_secret(self, line: bytes) -> bytes:
         """A line of the process without the person's key."""
@@ -93,6 +95,10 @@ class ServerProcess:
     def code(self) -> int | None:
         """The exit code; None while it runs."""
         return self._process.returncode if self._process is not None else None
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process is not None else 0
 
     async def start(self) -> None:
         launch = self._launch
@@ -202,6 +208,7 @@ async def start_process(
     launch: LaunchSpec, command: Sequence[str] = (), descriptors: Sequence[int] = ()
 ) -> asyncio.subprocess.Process:
     """Start the command without privileges, or exactly these words with these descriptors."""
+    mask: dict[str, Any] = {} if launch.umask == -1 else {"umask": launch.umask}  # uvloop does not know it.
     return await asyncio.create_subprocess_exec(
         *(command or unprivileged(launch.command, launch.env, launch.cwd)),
         stdin=asyncio.subprocess.PIPE,
@@ -212,6 +219,7 @@ async def start_process(
         pass_fds=tuple(descriptors),
         # Its own process group, so that Ctrl-C does not reach it directly and its children end with it.
         start_new_session=True,
+        **mask,
     )
 
 

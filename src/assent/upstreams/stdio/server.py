@@ -102,6 +102,11 @@ class StdioUpstream:
         """Whether a request waits for its response."""
         return bool(self._waiting)
 
+    @property
+    def pid(self) -> int:
+        """The process that runs now; 0 if none does."""
+        return self._child.pid if self._child is not None else 0
+
     async def start(self) -> None:
         """Start the process if it does not run; sends nothing to it yet."""
         async with self._turn:

@@ -1,0 +1,181 @@
+"""The standard streams of a client, as the engine reads and writes them: it never waits for one client alone."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import queue
+import socket
+import stat
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+
+from assent.gateway.stdio.streams import LARGEST, MOST_UNREAD
+
+MOST_HELD_LINES = 64
+_MOST_ERRORS = 256 * 1024
+_LARGEST_WRITE = 1 << 20
+
+
+class Outlet:
+    """Writes to a descriptor whose reader may be slow or gone.
+
+    The descriptor is shared with the client, so its flags stay as they are: a pipe is opened a second time, a socket
+    is told with each write not to wait, and for everything else a thread waits.
+    """
+
+    def __init__(self, descriptor: int, most: int, on_gone: Callable[[], None]) -> None:
+        self._loop, self._most, self._on_gone = asyncio.get_running_loop(), most, on_gone
+        self._left: deque[memoryview] = deque()
+        self._size, self._waits, self._closed = 0, False, False
+        self._is_done = asyncio.Event()
+        self._thread: queue.SimpleQueue[bytes | None] | None = None
+        self._descriptor, self._write = self._opened(descriptor)
+
+    def _opened(self, descriptor: int) -> tuple[int, Callable[[memoryview], int]]:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISSOCK(mode):
+            shared = socket.socket(fileno=descriptor)
+            self._socket = shared
+            return descriptor, lambda data: shared.send(data, socket.MSG_DONTWAIT)
+        if stat.S_ISFIFO(mode):
+            with suppress(OSError):
+                own = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK)
+                os.close(descriptor)
+                return own, lambda data: os.write(own, data)
+        self._thread = queue.SimpleQueue()
+        threading.Thread(target=self._run, args=(descriptor, self._thread), daemon=True).start()
+        return descriptor, lambda data: os.write(descriptor, data)
+
+    def write(self, data: bytes) -> bool:
+        """Write as much as fits now and keep the rest; False if too much is kept already."""
+        if self._closed or self._size > self._most:
+            return False
+        self._size += len(data)
+        if self._thread is not None:
+            self._thread.put(data)
+            return True
+        self._left.append(memoryview(data))
+        if not self._waits:
+            self._flush()
+        return True
+
+    def _flush(self) -> None:
+        try:
+            while self._left:
+                written = self._write(self._left[0][:_LARGEST_WRITE])
+                self._size -= written
+                rest = self._left.popleft()[written:]
+                if rest:
+                    self._left.appendleft(rest)
+        except (BlockingIOError, InterruptedError):
+            if not self._waits:
+                self._waits = True
+                self._loop.add_writer(self._descriptor, self._flush)
+            return
+        except OSError:
+            self._left.clear()
+            self._on_gone()
+        if self._waits:
+            self._waits = False
+            self._loop.remove_writer(self._descriptor)
+        self._is_done.set()
+
+    async def close(self, within: float) -> None:
+        """Write what is kept, unless the reader has stopped reading."""
+        self._closed = True
+        self._is_done.clear()
+        if self._thread is not None:
+            self._thread.put(None)
+        elif not self._left:
+            self._is_done.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._is_done.wait()
+        if self._waits:
+            self._loop.remove_writer(self._descriptor)
+        if self._thread is None:
+            (self._socket.detach() if hasattr(self, "_socket") else None)
+            os.close(self._descriptor)
+
+    def _run(self, descriptor: int, messages: queue.SimpleQueue[bytes | None]) -> None:
+        try:
+            while (message := messages.get()) is not None:
+                rest = memoryview(message)
+                while rest:
+                    rest = rest[os.write(descriptor, rest) :]
+                self._size -= len(message)
+        except OSError:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._on_gone)
+        os.close(descriptor)
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._is_done.set)
+
+
+class PassedStreams:
+    """Lines in, lines out and lines of errors on descriptors that a door has passed on."""
+
+    def __init__(self, descriptors: tuple[int, int, int]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.gone = asyncio.Event()
+        """Set when the client no longer reads."""
+        self._input = descriptors[0]
+        self._held, self._reads, self._over = b"", False, False
+        self._lines: deque[bytes] = deque()
+        self._more = asyncio.Event()
+        self._out = Outlet(descriptors[1], MOST_UNREAD, self.gone.set)
+        self._errors = Outlet(descriptors[2], _MOST_ERRORS, lambda: None)
+
+    def write(self, message: bytes) -> None:
+        if not self._out.write(message + b"\n"):
+            self.gone.set()
+
+    def tell(self, line: str) -> None:
+        """One line for the person at the client; dropped if the client does not read."""
+        self._errors.write(line.encode(errors="replace") + b"\n")
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        """Every line that is not empty, until the client closes its end."""
+        while True:
+            while self._lines:
+                yield self._lines.popleft()
+            if self._over:
+                return
+            self._more.clear()
+            self._resume()
+            await self._more.wait()
+
+    def _resume(self) -> None:
+        if self._reads:
+            return
+        try:
+            self._loop.add_reader(self._input, self._read)
+            self._reads = True
+        except PermissionError:  # A file: it can always be read.
+            self._read()
+
+    def _read(self) -> None:
+        # Nobody else reads here, so what can be read now is read without waiting.
+        try:
+            piece = os.read(self._input, 65536)
+        except OSError:
+            piece = b""
+        *lines, self._held = (self._held + piece).split(b"\n") if piece else (self._held, b"")
+        self._lines.extend(line for line in lines if line.strip())
+        self._over = not piece or len(self._held) > LARGEST
+        if self._over or len(self._lines) > MOST_HELD_LINES:
+            self._pause()
+        self._more.set()
+
+    def _pause(self) -> None:
+        if self._reads:
+            self._reads = False
+            self._loop.remove_reader(self._input)
+
+    async def close(self, within: float = 2.0) -> None:
+        self._pause()
+        await asyncio.gather(self._out.close(within), self._errors.close(within))
+        os.close(self._input)
