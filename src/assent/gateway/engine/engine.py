@@ -8,7 +8,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +16,8 @@ from typing import Any
 
 import orjson
 
-from assent.config.flow import flow_control
 from assent.config.model import Settings
+from assent.config.rules import flow_control
 from assent.core.approval import Approval
 from assent.errors import AssentError, FaultsError
 from assent.gateway.app import GatewayApp
@@ -269,15 +269,18 @@ class Engine:
 
         client = WrapClient(lambda: streams, streams.tell, served.stop, on_waiting, on_start)
         try:
-            around = await self.surroundings(settings, request)
+            around = await self.surroundings(settings, request.environment, request.umask)
             return await serve_wrapped(request, client, settings, around)
         except AssentError as error:
             for sentence in _sentences(error):
                 streams.tell(f"error: {sentence}")
             return 2
 
-    async def surroundings(self, settings: Settings, request: WrapRequest) -> Surroundings:
-        """The store and the flow control that all servers with this store share, for one client."""
+    async def surroundings(self, settings: Settings, environment: Mapping[str, str], umask: int = -1) -> Surroundings:
+        """The store and the flow control that all servers, hooks and pages on this store share, for one client.
+
+        They stay open until the engine ends.
+        """
         key = (settings.store, settings.secrets.directory)
         async with self._opening:
             if key not in self._stores:
@@ -286,7 +289,7 @@ class Engine:
             store, flow = self._stores[key]
             if flow is None and (flow := flow_control(settings)) is not None:
                 self._stores[key] = store, flow
-        return Surroundings(store, flow, request.environment, request.umask)
+        return Surroundings(store, flow, environment, umask)
 
 
 class Door:

@@ -2,7 +2,9 @@
 
 A handler is a coroutine function that takes the engine and the request, a JSON object, and returns a JSON object.
 Kinds of features are loaded when they are first asked for: `features.py` names the module, whose function
-`answer_engine` is the handler. To answer `hook`, a feature needs nothing else.
+`answer_engine(engine, request)` is the handler. Every request has `config` (the path of the named configuration, or
+null), `folder` and `environment` of the process that asks, beside its own members. `Engine.surroundings` gives a
+handler the shared store and flow control; an AssentError that it raises is shown to the person who asks.
 """
 
 from __future__ import annotations
