@@ -35,13 +35,13 @@ $(PRODUCT): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Assent needs Python 3.11 or newer: make demo PYTHON=python3.11")'
 	@echo "Installing Assent into $(VENV): about 125 MB, once, usually within a minute."
 	@$(PYTHON) -m venv $(VENV)
-	@$(PIP) -c constraints.txt -e . | $(progress)
+	@$(PIP) -c constraints.txt -e '.[standard]' | $(progress)
 	@touch $@
 
 $(STAMP): $(PRODUCT)
 	@echo "Installing what the tests and linters need into $(VENV): about 450 MB more, once."
 	@$(PIP) --quiet --upgrade "pip>=25.1"
-	@$(PIP) -c constraints.txt --group dev -e . | $(progress)
+	@$(PIP) -c constraints.txt --group dev -e '.[standard]' | $(progress)
 	@touch $@
 
 test: install lint

@@ -8,6 +8,7 @@ installed comes from here, with the line that installs it.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from assent.errors import Fault, SettingsError
@@ -59,6 +60,14 @@ def load_package(name: str, field: str = "") -> Any:
         if fault is None:
             raise
         raise SettingsError(fault) from None
+
+
+def require_package(name: str, field: str = "") -> None:
+    """Raises SettingsError with the line that installs a package, if it is missing. It is not imported yet."""
+    if find_spec(name) is None:
+        fault = missing_package(ModuleNotFoundError(name=name), field)
+        assert fault is not None, "a package of ours is always there"
+        raise SettingsError(fault)
 
 
 def missing_package(error: ModuleNotFoundError, field: str = "") -> Fault | None:

@@ -11,6 +11,7 @@ from importlib import import_module
 import click
 
 from assent.errors import AssentError, FaultsError
+from assent.features import missing_package
 
 # Each command has a module of its own, which is imported when the command runs.
 COMMANDS = {
@@ -107,6 +108,12 @@ def main() -> None:
     except click.Abort:
         click.echo("Stopped.", err=True)
         sys.exit(130)
+    except ModuleNotFoundError as error:
+        missing = missing_package(error)
+        if missing is None:
+            raise
+        click.echo(f"error: {missing}", err=True)
+        sys.exit(2)
     except FaultsError as error:
         for fault in error.faults:
             click.echo(f"error: {fault}", err=True)

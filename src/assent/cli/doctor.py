@@ -91,7 +91,9 @@ def _command() -> Check:
 
     path = assent_command()
     if not Path(path).is_absolute():
-        return Check("fail", "the command `assent` is not on the PATH", "install it with `pipx install assent`")
+        return Check(
+            "fail", "the command `assent` is not on the PATH", "install it with `pipx install 'assent[standard]'`"
+        )
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("ok", f"assent is {path}, on Python {version}")
 

@@ -15,24 +15,32 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from typing import Any, Self
 from urllib.parse import parse_qsl
 
 import uvicorn
-from jinja2 import Environment, StrictUndefined
 
 from assent.client.question import Answer, Anything, AtMost, Question, Remember, quoted_title
 from assent.core.question import argument_lines, argument_warnings, visible
+from assent.features import load_package
 from assent.web.asgi import Headers, Receive, Scope, Send
 from assent.web.http import BodyTooLarge, Disconnected, read_body
 from assent.web.server import bind, make_server
 from assent.web.style import styled
 
 SPANS = ((900, "15 minutes"), (3_600, "an hour"), (86_400, "a day"), (604_800, "a week"))
-_TEMPLATE = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(
-    styled(files("assent.client").joinpath("question.html").read_text("utf-8"))
-)
+
+
+@cache
+def _page_template() -> Callable[..., str]:
+    """The page. Its language is loaded with the first question: an agent without a web page does not need it."""
+    jinja = load_package("jinja2")
+    environment = jinja.Environment(autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True)
+    text = styled(files("assent.client").joinpath("question.html").read_text("utf-8"))
+    render: Callable[..., str] = environment.from_string(text).render
+    return render
 
 
 class NotUnderstood(Exception):
@@ -42,7 +50,7 @@ class NotUnderstood(Exception):
 def ask_page(question: Question, token: str, nonce: str, note: str = "") -> str:
     """Return the page with the question."""
     standing = question.standing
-    return _TEMPLATE.render(
+    return _page_template()(
         question=question,
         title="May the agent do this?",
         note=note,
@@ -63,7 +71,7 @@ def ask_page(question: Question, token: str, nonce: str, note: str = "") -> str:
 
 def told_page(title: str, note: str, nonce: str) -> str:
     """Return a page with a message only."""
-    return _TEMPLATE.render(question=None, title=title, note=note, nonce=nonce)
+    return _page_template()(question=None, title=title, note=note, nonce=nonce)
 
 
 def read_answer(question: Question, form: Mapping[str, str]) -> Answer:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from assent.errors import Fault, SettingsError
+from assent.features import load_package
 from assent.ports import Store
 from assent.stores.memory import MemoryStore
 from assent.stores.sqlite import SqliteStore
@@ -46,15 +47,8 @@ def is_postgres(url: str) -> bool:
 
 def open_postgres(url: str) -> PostgresStore:
     """Return a store that is not connected yet."""
-    try:
-        from assent.stores.postgres import PostgresStore
-    except ModuleNotFoundError as error:
-        if error.name != "asyncpg":
-            raise
-        raise SettingsError(
-            Fault("PostgreSQL needs asyncpg", "Install it: pip install 'assent[postgres]'.", field="store")
-        ) from None
-    return PostgresStore(url)
+    store: PostgresStore = load_package("assent.stores.postgres", "store").PostgresStore(url)
+    return store
 
 
 def sqlite_path(url: str) -> Path:

@@ -3,6 +3,9 @@
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from assent.errors import SettingsError
+from assent.features import missing_package
+
 Scope = MutableMapping[str, Any]
 
 
@@ -32,9 +35,21 @@ class LazyApp:
         path = scope.get("path", "")
         if scope["type"] != "http" or not (path == self._path or path.startswith(f"{self._path}/")):
             return await self._other(scope, receive, send)
-        if self._app is None:
-            self._app = self._build()
+        try:
+            self._app = self._app or self._build()
+        except (ModuleNotFoundError, SettingsError) as error:
+            missing = missing_package(error) if isinstance(error, ModuleNotFoundError) else error
+            if missing is None:
+                raise
+            return await _answer_unavailable(str(missing), send)
         await self._app(scope, receive, send)
+
+
+async def _answer_unavailable(reason: str, send: Send) -> None:
+    """A part of this server that is not installed answers how to install it."""
+    head = [(b"content-type", b"text/plain; charset=utf-8")]
+    await send({"type": "http.response.start", "status": 501, "headers": head})
+    await send({"type": "http.response.body", "body": f"Not available here: {reason}.\n".encode()})
 
 
 Headers = list[tuple[bytes, bytes]]

@@ -176,7 +176,7 @@ def test_a_missing_library_is_named_with_its_remedy(
 
     def without(name: str, *rest: Any) -> Any:
         if name.partition(".")[0] == library:
-            raise ModuleNotFoundError(name)
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         return real(name, *rest)
 
     monkeypatch.delitem(sys.modules, f"assent.client.adapters.{module}", raising=False)

@@ -11,6 +11,7 @@ from typing import Any
 from assent.contract.documents import schema_validator
 from assent.contract.pointers import local_target
 from assent.errors import AssentError
+from assent.features import load_package
 
 _LONGEST_TEXT = 40
 _MOST_ITEMS = 4
@@ -24,24 +25,16 @@ _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-.@
 Strategy = Any
 
 
-class NoHypothesisError(AssentError):
-    """Hypothesis is not installed."""
-
-    def __init__(self) -> None:
-        super().__init__("verifying needs Hypothesis to generate arguments. Install it: pip install 'assent[verify]'")
-
-
 class NoExampleError(AssentError):
     """No fitting arguments were found for a schema."""
 
 
 def examples_of(schema: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
     """Return up to `count` different arguments that fit a schema, the same on every run."""
-    try:
-        from hypothesis import HealthCheck, Phase, given, settings
-        from hypothesis.errors import InvalidArgument, Unsatisfiable
-    except ImportError:
-        raise NoHypothesisError from None
+    load_package("hypothesis")
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis.errors import InvalidArgument, Unsatisfiable
+
     try:
         fits = schema_validator(dict(schema)).is_valid
     except ValueError as error:

@@ -14,13 +14,14 @@ import mcp_types as types
 from assent.client.adapters.toolbox import Toolbox
 from assent.client.governed_client import GovernedClient
 from assent.client.question import model_text
+from assent.features import missing_package
 
 try:
     from langchain_core.messages import AIMessage, ToolMessage
     from langchain_core.tools import BaseTool, ToolException
     from pydantic import PrivateAttr
-except ImportError as error:
-    raise ImportError("langchain-core is needed here: pip install 'assent[langchain]'") from error
+except ModuleNotFoundError as error:
+    raise ImportError(missing_package(error)) from error
 
 
 class GovernedTools:

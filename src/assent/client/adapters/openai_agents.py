@@ -12,13 +12,14 @@ import mcp_types as types
 from assent.client.adapters.toolbox import Toolbox, refused
 from assent.client.governed_client import GovernedClient
 from assent.client.question import model_text
+from assent.features import missing_package
 
 try:
     from agents import AgentBase, ModelBehaviorError, RunContextWrapper
     from agents.mcp import MCPServer, MCPToolMetaContext
     from agents.tool_context import ToolContext
-except ImportError as error:
-    raise ImportError("The Agents SDK is needed here: pip install 'assent[openai-agents]'") from error
+except ModuleNotFoundError as error:
+    raise ImportError(missing_package(error)) from error
 
 _CALL_ID = "dev.assent/call_id"
 

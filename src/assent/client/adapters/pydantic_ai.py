@@ -13,14 +13,15 @@ from assent.client.adapters.toolbox import Toolbox, read_arguments
 from assent.client.governed_client import GovernedClient
 from assent.client.question import model_text
 from assent.core.outcome import Refusal
+from assent.features import missing_package
 
 try:
     from pydantic_ai import RunContext, ToolDefinition
     from pydantic_ai.exceptions import ToolFailed
     from pydantic_ai.tools import AgentDepsT
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
-except ImportError as error:
-    raise ImportError("pydantic-ai is needed here: pip install 'assent[pydantic-ai]'") from error
+except ModuleNotFoundError as error:
+    raise ImportError(missing_package(error)) from error
 
 
 class GovernedToolset(AbstractToolset[AgentDepsT]):

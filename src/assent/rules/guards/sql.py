@@ -1,7 +1,7 @@
 """Parses SQL and walks its statements: whether they only read, and which tables they name.
 
 A guard understands the whole text or objects: to a statement that the parser keeps as text, a function that is not
-known to only read, a table whose name is not written out. `sqlglot` is imported when the first SQL guard is built.
+known to only read, a table whose name is not written out. `sqlglot` is imported with the first text.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from assent.features import require_package
 from assent.rules.guards.context import Context
 from assent.rules.guards.rule import ValueRule
 from assent.rules.guards.text import fold
@@ -295,6 +296,9 @@ class SqlRule(ValueRule):
 
     dialect: Dialect = Field(description="The dialect of the database.")
     functions: Annotated[tuple[str, ...], Field(description="Further functions that only read, or patterns.")] = ()
+
+    def model_post_init(self, context: Any) -> None:
+        require_package("sqlglot", "guards")  # A guard that cannot read must not wait for its first call to say so.
 
     def objection(self, value: Any, context: Context) -> str | None:
         if value is None:
