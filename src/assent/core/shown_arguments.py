@@ -71,6 +71,11 @@ def _cut(value: Any, name: str, what: str, cut: list[str]) -> Any:
 
 
 def unknown_arguments(call: Call) -> tuple[str, ...]:
+    """The first arguments that the tool's schema does not name."""
+    return all_unknown_arguments(call)[:MOST_UNKNOWN]
+
+
+def all_unknown_arguments(call: Call) -> tuple[str, ...]:
     """The arguments that the tool's schema does not name. A tool whose schema names none takes any."""
     schema = call.tool.definition.get("inputSchema")
     if not isinstance(schema, Mapping) or any(key in schema for key in _NAMED_ELSEWHERE):
@@ -79,7 +84,7 @@ def unknown_arguments(call: Call) -> tuple[str, ...]:
     if not isinstance(named, Mapping) or not named:
         return ()
     patterns = [one for one in schema.get("patternProperties", {}) if isinstance(one, str)]
-    return tuple(name for name in call.arguments if name not in named and not _matches(name, patterns))[:MOST_UNKNOWN]
+    return tuple(name for name in call.arguments if name not in named and not _matches(name, patterns))
 
 
 _NAMED_ELSEWHERE = ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas")

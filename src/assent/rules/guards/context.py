@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from assent.contract.tiers import Tier
 from assent.core.call import Call
+from assent.core.shown_arguments import all_unknown_arguments
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _NO_ADDRESSES: Mapping[str, tuple[str, ...]] = MappingProxyType({})
@@ -26,6 +27,11 @@ class Context(NamedTuple):
     paths: Mapping[str, str] = _NOTHING
     """The real path of each path that the guard asked for, with every symbolic link followed."""
     call: Call | None = None
+
+    def known(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The arguments that the tool has. One that it ignores can say what the call does not do."""
+        unknown = all_unknown_arguments(self.call) if self.call is not None and self.tool == self.call.tool.name else ()
+        return {name: value for name, value in arguments.items() if name not in unknown} if unknown else arguments
 
     @classmethod
     def of(cls, call: Call, now: float) -> Context:

@@ -32,6 +32,8 @@ class DetectorRule(ValueRule):
         return next((one for _, end, one in find_all(text, self.detectors) if end > len(name) + 1), None)
 
     def objection(self, value: Any, context: Context) -> str | None:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
         if isinstance(value, bool) or not isinstance(value, str | int):
             return None
         if not isinstance(value, str) and abs(value) < 10**8:

@@ -20,6 +20,8 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _EDGES = "".join(map(chr, range(0x21)))
 _DROPPED = str.maketrans("", "", "\t\n\r")
 _URL = re.compile(r"([a-z][a-z0-9+.-]{0,40}):([/\\]*)([^/\\?#]*)", re.IGNORECASE)
+_WHOLE = re.compile(r"([a-z][a-z0-9+.-]{0,40}:)?//([^/\\?#]*)", re.IGNORECASE)
+_AFTER_HOST = re.compile(r"(?:[^:\[\]]+|\[[^\[\]]*\])(?::[0-9]{0,5})?")
 _AUTHORITY = re.compile(r"[^/\\?#]*")
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")
 _NETWORK = re.compile(r"[0-9a-fA-F.:]+/[0-9]{1,3}")
@@ -63,11 +65,12 @@ def _is_plain(host: str) -> bool:
 def whole_hosts(text: str) -> list[str] | None:
     """Every host of a text that is one link with a scheme; None for any other text."""
     plain = text.strip(_EDGES)
-    whole = _URL.match(plain)
-    if whole is None or whole[2] != "//" or whole[1].lower() == "file" or whole[3].startswith("-"):
-        is_bare = plain.startswith("//") and not _BLANK.search(plain)
-        return hosts_in(text) or None if is_bare else None
-    return None if _BLANK.search(plain) else hosts_in(text) or None
+    whole = _WHOLE.match(plain)
+    if whole is None or (whole[1] or "").lower() == "file:" or _BLANK.search(plain):
+        return None
+    host = host_of_authority(whole[2]).rstrip(".")
+    is_one = _is_plain(host) and not whole[2].startswith("-") and _AFTER_HOST.fullmatch(whole[2].rpartition("@")[2])
+    return [host if is_one else UNCLEAR, *hosts_in(text)]
 
 
 def first_host(text: str) -> str:
@@ -75,8 +78,11 @@ def first_host(text: str) -> str:
     plain = text.strip(_EDGES).translate(_DROPPED)
     whole = _URL.match(plain)
     if whole is None or (whole[1].lower() not in _WEB and len(whole[2]) < 2):
-        return host_of_authority(_AUTHORITY.match(plain.lstrip("/\\"))[0]).rstrip(".")  # type: ignore[index]
-    return host_of_authority(whole[3]).rstrip(".")
+        authority = _AUTHORITY.match(plain.lstrip("/\\"))[0]  # type: ignore[index]
+    else:
+        authority = whole[3]
+    is_one = _AFTER_HOST.fullmatch(authority.rpartition("@")[2])
+    return host_of_authority(authority).rstrip(".") if is_one else UNCLEAR
 
 
 def opened_host(text: str) -> str | None:

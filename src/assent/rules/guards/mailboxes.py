@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -13,7 +14,10 @@ from assent.rules.guards.text import CONTROL, visible_part
 RECIPIENT_FIELDS = (
     *("to", "cc", "bcc", "recipient", "recipients", "to_recipients", "cc_recipients", "bcc_recipients"),
     *("toRecipients", "ccRecipients", "bccRecipients", "to_addresses", "toAddresses", "attendees", "invitees"),
-    *("email", "emails", "email_address", "emailAddress", "share_with", "shareWith"),
+    *("email", "emails", "email_address", "emailAddress", "email_addresses", "emailAddresses", "guests"),
+    *("to_email", "toEmail", "to_emails", "toEmails", "recipient_email", "recipientEmail", "recipient_emails"),
+    *("cc_emails", "ccEmails", "bcc_emails", "bccEmails", "email_to", "emailTo", "send_to", "sendTo", "mail_to"),
+    *("forward_to", "forwardTo", "participants", "share_with", "shareWith"),
 )
 _COMMENT = re.compile(r"\([^()]{0,200}\)")
 _ITEM = re.compile(r'(?:"(?:[^"\\\r\n]|\\.)*"|[^,;\r\n"]|")+')
@@ -23,6 +27,7 @@ _NAMED = re.compile(r'(?:"[^"@<>]*"|[^"@<>:]*)\s*<([^<>]*)>')
 _LONGEST_LOCAL = 80
 _LOCAL = re.compile(r'"(?:[^"\\]|\\.)*"\Z|[^\s<>@,;:"()\[\]]+\Z')
 _DOMAIN = re.compile(r"\s{0,10}([\w.-]{1,255}|\[[^\]]{0,64}\])")
+_AROUND_SIGN = re.compile(r"\s{0,20}([.@])\s{0,20}(?=\w)")
 _DOTTED = frozenset({"gmail.com", "googlemail.com"})
 
 
@@ -60,9 +65,20 @@ def read_mailboxes(text: str) -> list[Mailbox | None]:
     found: list[Mailbox | None] = []
     for item in _ITEM.findall(text):
         if plain := plain_text(item).strip():
-            box = _read_mailbox(plain)
+            box = None if _hides_something(item) else _read_mailbox(plain)
             found += [box] if box is not None else [None] * max(1, plain.count("@"))
     return found
+
+
+def _hides_something(item: str) -> bool:
+    """Whether the address of an item has characters that draw nothing. Some programs drop them, for others they are
+    part of another domain.
+    """
+    if item.isascii():
+        return False
+    at = item.rfind("@") if "@" in item else 0
+    around = item[max(0, item.rfind("<", 0, at), item.rfind(" ", 0, at)) :]
+    return visible_part(around) != around
 
 
 def read_mail_link(text: str) -> list[Mailbox | None] | None:
@@ -84,9 +100,11 @@ def _read_mailbox(item: str) -> Mailbox | None:
 
 def mailboxes_in(text: str) -> Iterator[Mailbox]:
     """Every mail address in a text of any kind; spaces, comments and quotes are skipped as programs skip them."""
-    plain = plain_text(text)
+    plain = html.unescape(plain_text(text)) if "&" in text else plain_text(text)
+    plain = decoded(plain) if "%" in plain else plain
     for _ in range(3):
         plain = _COMMENT.sub("", plain)
+    plain = _AROUND_SIGN.sub(r"\1", plain)
     at = plain.find("@")
     while at >= 0:
         local = _LOCAL.search(plain[max(0, at - _LONGEST_LOCAL) : at].rstrip())

@@ -20,7 +20,7 @@ from assent.core.member_names import fold
 from assent.rules.guards.context import NO_CONTEXT
 from assent.rules.guards.detection import DetectorRule
 from assent.rules.guards.detectors.detector import mark, replace_all
-from assent.rules.guards.named_cells import VALUES, Columns, columns_of, header_of, is_labelled
+from assent.rules.guards.named_cells import VALUES, Columns, columns_of, header_of, is_labelled, is_pair
 from assent.rules.guards.named_values import NamedValues
 from assent.rules.guards.results import BINARY_PARTS, DECODER, LONGEST_JSON, as_json, decoded_blob
 from assent.rules.guards.rule import GuardRule, ValueRule
@@ -151,6 +151,8 @@ class _Masker:
         if not isinstance(value, list):
             return self._in_fields(value, picked, depth)
         assert self._fields is not None
+        if is_pair(value, self._fields.names):
+            return [value[0], self._masked(value[1])]
         columns = columns or header_of(value, self._fields.names)
         return [
             [

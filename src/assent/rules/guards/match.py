@@ -5,9 +5,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
+from json import JSONDecoder
 from typing import Any, NamedTuple
 
-import orjson
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from assent.contract.pointers import MISSING, Pointer, places, resolve
@@ -115,9 +115,19 @@ def _parsed(given: Any, field: str) -> Any:
     if not isinstance(given, str):
         return given
     try:
-        return orjson.loads(given)
-    except orjson.JSONDecodeError:
-        raise UnreadableInner(field, "the inner arguments are not JSON") from None
+        return _STRICT.decode(given)
+    except (ValueError, RecursionError):
+        raise UnreadableInner(field, "the inner arguments are not JSON that all programs read alike") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name occurs twice")
+    return found
+
+
+_STRICT = JSONDecoder(object_pairs_hook=_unique)
 
 
 class GuardMatch(Match):

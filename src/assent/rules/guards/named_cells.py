@@ -9,8 +9,8 @@ from assent.core.member_names import fold
 
 Names = Callable[[str], bool]
 """Whether a field of this name is meant."""
-VALUES = frozenset({"value", "values", "val", "content", "text", "data", "answer", "string_value", "stringvalue"})
-_LABELS = ("name", "key", "field", "column", "label", "property", "attribute", "header", "id", "title", "type")
+VALUES = frozenset({"value", "values", "val", "content", "text", "data", "answer", "string_value", "stringvalue", "v"})
+_LABELS = ("name", "key", "k", "field", "column", "label", "property", "attribute", "header", "id", "title", "type")
 
 
 class Columns(NamedTuple):
@@ -29,6 +29,11 @@ def columns_of(value: Mapping[str, Any], names: Names) -> Columns | None:
     """The named columns of an object that has a list of names beside lists of values."""
     lists = [item for item in value.values() if isinstance(item, list)]
     return next((found for one in lists if (found := _named_places(one, names)) is not None), None) if lists else None
+
+
+def is_pair(item: list[Any], names: Names) -> bool:
+    """Whether a list is the name of a field and its value."""
+    return len(item) == 2 and isinstance(item[0], str) and names(item[0])
 
 
 def header_of(rows: list[Any], names: Names) -> Columns | None:

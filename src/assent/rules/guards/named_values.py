@@ -7,19 +7,27 @@ end of a value is not clear, more is taken for the value rather than less.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from assent.core.member_names import fold
+from assent.rules.guards.detectors.detector import PlainText
 from assent.rules.guards.patterns import find_in_windows
 
-_AFTER = re.compile(r"[\\\"'`*_\])]{0,8}[ \t]{0,20}(?:=>|:=|->|::?|=|\||\u2192)[ \t]{0,40}[*_]{0,4}[ \t]{0,20}")
-_OPENING = re.compile(r"(\\{0,8})(\"\"\"|'''|[\"'`\u201c\u2018\u00ab])")
+_QUOTES = r"&quot;|&#3[49];|%2[27]"
+_AFTER = re.compile(
+    rf"(?:\[\w{{0,20}}\]|\.\w{{1,20}}){{0,3}}(?:[\\\"'`*_\])]|{_QUOTES}){{0,8}}[ \t]{{0,20}}"
+    r"(?:=>|:=|->|::?|=|\||\u2192|%3[ad]|&#58;|\\u003[ad])[ \t]{0,40}[*_]{0,4}[ \t]{0,20}",
+    re.IGNORECASE,
+)
+_AFTER_OPTION = re.compile(r"[ \t]{1,4}(?=[^\s-])")
+_AFTER_PAIR = re.compile(r"[\"'`]\s{0,4},\s{0,4}(?=[^\s,()\[\]]{1,300}[)\]]|([\"'`])[^\"'`]{0,2000}\1\s{0,4}[)\]])")
+_OPENING = re.compile(rf"(\\{{0,8}})(\"\"\"|'''|[\"'`\u201c\u2018\u00ab]|{_QUOTES})")
 _CLOSING = {"\u201c": "\u201d", "\u2018": "\u2019", "\u00ab": "\u00bb"}
 _BRACKETS = {"{": "}", "[": "]", "(": ")"}
 _BRACKET = re.compile(r"[{}\[\]()]")
 _AT_LINE_START = re.compile(r"[\s\-*+|>#\"'`.\d)]{0,30}\Z")
-_NEXT_NAME = re.compile(r"[,;&]\s{0,4}[\w\"'.-]{1,60}\s{0,4}[:=]|[\r\n]|&|[)\]}>](?=[\s,;.)\]}>]|\Z)")
+_NEXT_NAME = re.compile(r"[,;&]\s{0,4}[\w\"'.-]{1,60}\s{0,4}[:=]|[\r\n]|[)\]}>](?=[\s,;.)\]}>]|\Z)")
 _EMPTY = re.compile(r"[ \t|>+-]{0,40}(?=[\r\n]|\Z)")
 _LINE = re.compile(r"[^\r\n]*")
 _RULE = re.compile(r"[\s|+:=_\u2500-\u257f-]*")
@@ -29,8 +37,10 @@ _DATA_CELL = re.compile(r"<td\b[^<>]{0,200}>([^<]*)", re.IGNORECASE)
 _ELEMENT = re.compile(r"<(/?)((?:[\w.-]{1,60}:)?)\Z")
 # Behind the name: the end of a tag, or of an element and the beginning of the next one.
 _AFTER_TAG = re.compile(r"[\"']?\s{0,4}(?:(/?>)|</[\w:.-]{1,60}>)\s{0,40}:?\s{0,4}(?:<(?!/)[^<>]{1,200}>\s{0,40}){0,4}")
-_AFTER_ATTRIBUTE = re.compile(r"[\"']\s{1,4}(?:value|content|text|data)\s{0,4}=\s{0,4}", re.IGNORECASE)
+_AFTER_ATTRIBUTE = re.compile(r"[\"']?\s{1,4}(?:value|content|text|data)\s{0,4}=\s{0,4}", re.IGNORECASE)
 _NEXT_LINE = re.compile(r"(\r\n|\r|\n)([^\r\n]*)")
+_OPENED_PAIR = re.compile(r"[(\[]\s{0,4}[\"'`]\Z")
+_NAME_AND_SIGN = re.compile(r"[:=]|^\s*$")
 _NEAR = 300
 MOST_BRACKETS = 100_000
 
@@ -48,8 +58,9 @@ class NamedValues:
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = frozenset(map(fold, names))
-        either = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-        self._name = re.compile(rf"(?<![\w-])(?:{either})(?![\w-])", re.IGNORECASE)
+        longest_first = sorted(names, key=len, reverse=True)
+        self._name = _any_of(map(re.escape, longest_first))
+        self._escaped_name = _any_of("".join(map(_escaped, name)) for name in longest_first)
 
     @classmethod
     def of(cls, fields: Sequence[str]) -> NamedValues | None:
@@ -60,10 +71,20 @@ class NamedValues:
         return cls(names) if names else None
 
     def find(self, text: str) -> list[Found]:
-        """The values in order, without overlaps."""
+        """The values in order, without overlaps; characters that draw nothing and compatibility forms do not matter."""
+        if text.isascii():
+            return self._find(text)
+        plain = PlainText(text)
+        places = (
+            (plain.span(one.name, one.name + 1)[0], *plain.span(one.start, one.end)) for one in self._find(plain.text)
+        )
+        return [Found(*place) for place in places]
+
+    def _find(self, text: str) -> list[Found]:
         found: list[Found] = []
         done, at, line, looked = 0, 0, 0, -1
-        for name in find_in_windows(self._name, text, 400):
+        pattern = self._escaped_name if "\\" in text or "%" in text else self._name
+        for name in find_in_windows(pattern, text, 400):
             line = max(text.rfind("\n", at, name.start()) + 1, text.rfind("\r", at, name.start()) + 1, line)
             at = name.start()
             if at < done:
@@ -84,12 +105,16 @@ class NamedValues:
                 yield from (Found(start, *span) for span in _element(text, opened[2] + name[0], end))
             return
         after = _AFTER.match(text, end) or _AFTER_ATTRIBUTE.match(text, end)
+        if after is None and before.endswith("-"):
+            after = _AFTER_OPTION.match(text, end)
+        if after is None and _OPENED_PAIR.search(before):
+            after = _AFTER_PAIR.match(text, end)
         if after is not None:
             yield Found(start, *_value(text, start, after.end(), line))
         elif (tag := _AFTER_TAG.match(text, end)) is not None and (in_tag or not tag[1]):
             yield Found(start, tag.end(), _until(text, "<", tag.end()))
         if is_first and (after is None or "|" in after[0]):
-            yield from (Found(start, *span) for span in self._columns(text, start, line))
+            yield from (Found(start, *span) for span in [*_pair(text, end, line), *self._columns(text, start, line)])
 
     def _columns(self, text: str, at: int, begin: int) -> Iterator[tuple[int, int]]:
         """The cells below the names that are cells of a header, for all names of its line."""
@@ -103,6 +128,28 @@ class NamedValues:
             if picked and (len(header) > 1 or delimiter == "  "):
                 yield from _below(text, begin + len(_line_at(text, begin)), delimiter, picked, len(header))
                 return
+
+
+def _any_of(names: Iterable[str]) -> re.Pattern[str]:
+    return re.compile(rf"(?:(?<!\w)(?<!\w-)|(?<=%[0-9a-f][0-9a-f]))(?:{'|'.join(names)})(?![\w-])", re.IGNORECASE)
+
+
+def _escaped(letter: str) -> str:
+    """A letter, also as JSON, programs and links write it: `\\u0073`, `\\x73`, `%73`."""
+    codes = "|".join(f"{ord(form):02x}" for form in (letter.lower(), letter.upper()) if len(form) == 1)
+    return rf"(?:{re.escape(letter)}|(?:\\{{1,8}}(?:u00|x)|%)(?:{codes}))"
+
+
+def _pair(text: str, end: int, begin: int) -> Iterator[tuple[int, int]]:
+    """The second cell of a line of two whose first one is the name: a row below others, or a line for itself."""
+    for delimiter in _DELIMITERS:
+        cells = _cells(text, begin, delimiter)
+        if len(cells) == 2 and begin <= end <= cells[0][1] and not text[end : cells[0][1]].strip(" \"'`"):
+            above = text[text.rfind("\n", 0, max(0, begin - 1)) + 1 : begin].strip()
+            below = _line_at(text, _next_line(text, cells[1][1])).strip()
+            if above or not below:
+                yield _inside(text, cells[1])
+            return
 
 
 def _line_at(text: str, begin: int) -> str:
@@ -177,6 +224,8 @@ def _block(text: str, at: int, indent: int) -> tuple[int, int]:
         if plain and not is_below:
             break
         start, end = start or (line.start(2) if plain else 0), line.end() if plain else end
+    if start == 0 and (following := _NEXT_LINE.match(text, at)) and not _NAME_AND_SIGN.search(following[2]):
+        return following.span(2)
     return start or end, end
 
 

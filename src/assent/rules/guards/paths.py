@@ -13,7 +13,10 @@ from assent.rules.guards.patterns import glob_pattern
 from assent.rules.guards.text import visible_part
 
 LONGEST = 4096
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffd]|%u[0-9a-f]{4}", re.IGNORECASE)
+_LISTS = re.compile(r"\{[^{}]*(?:,|\.\.)")
+# A name in brackets as a whole, such as [slug], is one that web frameworks use.
+_PATTERN = re.compile(r"[*?{]|(?:^|/)(?!\[{1,2}(?:\.{3})?\w+\]{1,2}(?:/|\Z))[^/]*\[")
 _FILE = re.compile(r"file:", re.IGNORECASE)
 _DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
 _EXPANDED = re.compile(r"[~$|-]|%[A-Za-z_]\w*%")
@@ -23,6 +26,10 @@ _PARAMETER = re.compile(r";[^/]*")
 _SHORT_NAME = re.compile(r"(?:^|/)[^/.]{1,6}~[0-9](?:\.[^/]{0,3})?(?=/|\Z)")
 _WILD = re.compile(r"[*?]")
 _ENDS = re.compile(r"[. ]+(?=/|\Z)")
+
+
+UNCLEAR = ""
+"""The extension of a name that systems read differently."""
 
 
 class Readings(NamedTuple):
@@ -41,6 +48,8 @@ def read_path(text: str, base: str | None) -> Readings:
         return Readings(unclear="it is not a path")
     if _EXPANDED.match(text):
         return Readings(unclear="it begins with a sign that programs expand or take for an option")
+    if _LISTS.search(text):
+        return Readings(unclear="it lists several paths in braces")
     if _LINK.match(text):
         return Readings(unclear="it is a link")
     found = {text}
@@ -80,6 +89,11 @@ def folded(path: str) -> str:
     return posixpath.normpath(path)
 
 
+def is_pattern(path: str) -> bool:
+    """Whether programs may read a path as a pattern for several: `.e*`, `.[e]nv`."""
+    return _PATTERN.search(path) is not None
+
+
 def is_short_name(path: str) -> bool:
     """Whether Windows may read a part of a path as the short name of another file, as GIT~1 for .git."""
     return _SHORT_NAME.search(path) is not None
@@ -115,11 +129,13 @@ def fixed_part(pattern: str) -> str:
 
 
 def extension_of(name: str) -> str | None:
-    """The extension of a file's name in lower case, as any system reads it; None if there is none, or it is unclear."""
-    link = urlsplit(name).path if "://" in name else name
-    plain = unicodedata.normalize("NFKC", _decoded(link)).replace("\\", "/")
+    """The extension of a file's name in lower case, as any system reads it; None if there is none, or `UNCLEAR`."""
+    plain = unicodedata.normalize("NFKC", _decoded(name)).replace("\\", "/")
     if _CONTROL.search(plain) or any(unicodedata.category(c) == "Cf" for c in plain):
-        return None
-    last = re.sub(r":[^/]*", "", plain.rpartition("/")[2]).rstrip(". ")
+        return UNCLEAR
+    path = urlsplit(plain).path if "://" in plain else plain
+    if path != path.partition("?")[0].partition("#")[0].partition(";")[0]:
+        return UNCLEAR
+    last = re.sub(r":[^/]*", "", path.rstrip("/. ").rpartition("/")[2]).rstrip(". \"'")
     ending = last.rpartition(".")
     return ending[2].casefold() if ending[1] and ending[2] else None

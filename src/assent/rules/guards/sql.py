@@ -72,14 +72,17 @@ _TABLE_ROOTS = _words("""
 _WRITES = _words("""
     Insert Update Delete Merge Create Drop Alter Command Into Lock Copy Set Use Pragma Attach Detach Transaction
     Commit Rollback Kill Grant Revoke LoadData Cache Uncache Refresh Analyze Export Execute TruncateTable
-    QueryTransform Directory Install PropertyEQ Semicolon ReadCSV ReadParquet NextValueFor AIGenerate AIAgg
-    AIClassify Declare Put Get Summarize Heredoc Block IfBlock WhileBlock StoredProcedure
+    QueryTransform Directory Install PropertyEQ Semicolon ReadCSV ReadParquet NextValueFor Declare Put Get Summarize
+    Heredoc Block IfBlock WhileBlock StoredProcedure
 """)
 _OPAQUE = _words("""
     Command Heredoc Block IfBlock WhileBlock StoredProcedure Execute QueryTransform Directory ReadCSV ReadParquet
     DynamicIdentifier UserDefinedFunction Semicolon Copy LoadData ExecuteAsProperty
+    AIAgg AIClassify AIEmbed AIForecast AIGenerate AISimilarity AISummarizeAgg Apply FeaturesAtTime GenerateBool
+    GenerateDouble GenerateEmbedding GenerateInt GenerateTable GenerateText MLForecast MLTranslate Predict Search
+    SearchIp Secret ToFile VectorSearch
 """)
-"""Parts that hold a text which the database runs or a name which it makes up."""
+"""Parts that hold a text which the database runs or a name which it makes up, or that ask a model or read a secret."""
 # Functions of databases that sqlglot does not know and that have no effect. Each is named in full: a pattern such as
 # `to_*` would also allow a function of somebody's own.
 _HARMLESS = frozenset(
@@ -131,7 +134,11 @@ _HARMLESS = frozenset(
 """)
 )
 _STATISTICS = frozenset(
-    {"pg_stats", "pg_statistic", "pg_stats_ext", "pg_stats_ext_exprs", "pg_statistic_ext_data", "pg_largeobject"}
+    _words("""
+    pg_stats pg_statistic pg_stats_ext pg_stats_ext_exprs pg_statistic_ext_data pg_largeobject column_statistics
+    sqlite_stat3 sqlite_stat4 sqlite_dbpage all_tab_histograms dba_tab_histograms user_tab_histograms
+    all_tab_col_statistics dba_tab_col_statistics user_tab_col_statistics
+""")
 )
 _LOCKS = frozenset({"UPDLOCK", "XLOCK", "TABLOCK", "TABLOCKX", "HOLDLOCK", "PAGLOCK", "ROWLOCK", "SERIALIZABLE"})
 _BUILTIN_SCHEMAS = frozenset({"pg_catalog", "sys", "information_schema"})
@@ -221,6 +228,8 @@ def _unclear(node: Any, functions: tuple[str, ...]) -> str | None:
         return "it makes up the name of a table"
     if kind == "XMLTable" and _XQUERY.search(node.this.name):
         return "it holds a part that cannot be read"
+    if kind == "Lateral" and isinstance(node.this, sqlglot().exp.Column | sqlglot().exp.Identifier):
+        return "it uses a table that is not read as one"
     return _unclear_table(node) if kind == "Table" else None
 
 
@@ -232,7 +241,7 @@ def _unclear_table(node: Any) -> str | None:
     name = node.name
     if "/" in name or "\\" in name or _FILE.search(name):
         return "it reads a file"
-    if name.lower() in _STATISTICS:
+    if name.lower() in _STATISTICS or name.lower().startswith("pg_toast"):
         return "it reads statistics, which hold values of other tables"
     return "it names tables by a pattern" if _PATTERN.search(name) else None
 

@@ -35,16 +35,16 @@ def _by_kind(*detectors: Detector) -> dict[str, Detector]:
     return {one.kind: one for one in detectors}
 
 
-_LOCAL = r"[a-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}"
+_LOCAL = r"[\w!#$%&'*+/=?^`{|}~.-]{1,64}"
+_AT = r"(?:@|%(?:25){0,3}40|&#0{0,5}64;|&#x0{0,5}40;|&commat;|\\u0040)"
+_DOMAIN = r"(?:[\w-]{1,63}\.){1,8}(?:xn--[a-z0-9-]{2,59}|[^\W\d_]{2,24})(?![\w-])"
 _PHONE = re.compile(
     r"(?<![\w.+-])(\+[1-9](?:[ ./()\-]{0,2}[0-9]){6,14}"
     r"|\(?[2-9][0-9]{2}\)?[ .-][2-9][0-9]{2}[ .-][0-9]{4})(?![\w-])"
 )
 _FRENCH = r"[12][ .-]?\d\d[ .-]?\d\d[ .-]?(?:\d\d|2[ab])[ .-]?\d{3}[ .-]?\d{3}[ .-]?\d\d"
 PERSONAL = _by_kind(
-    _text(
-        "email", "mail address", _LOCAL + r"@(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?![\w-])", "@", flags=re.IGNORECASE
-    ),
+    _text("email", "mail address", _LOCAL + _AT + _DOMAIN, "@", "40", "&", flags=re.IGNORECASE),
     Detector("phone", "phone number", _PHONE, digits=7),
     _number("us_ssn", "US social security number", r"\d{3}[ -]\d\d[ -]\d{4}", check.us_social_security, 9),
     _number("uk_nhs", "UK health number", r"\d{3}[ -]\d{3}[ -]\d{4}", check.uk_health, 10),
@@ -73,6 +73,21 @@ _PEM = (
     r"-----BEGIN[A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----(?:(?!-----END)[\s\S]){0,20000}"
     r"(?:-----END[A-Z0-9 ]{0,40}-----)?"
 )
+# Vault, Databricks, Shopify, Linear, Notion, Atlassian, Doppler, New Relic, Postman, PlanetScale, Pulumi, RubyGems,
+# Sentry, Supabase, Terraform, Telegram, Docker, Grafana, Groq, Perplexity, xAI, Replicate, age, Assent.
+_PROVIDERS = (
+    rf"hv[sb]\.{_K}{{24,300}}|dapi[0-9a-f]{{32}}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{{32}}|lin_api_{_A}{{32,64}}"
+    rf"|ntn_{_A}{{40,60}}|ATATT3{_K}{{50,300}}|dp\.(?:pt|st|ct|sa)\.{_K}{{32,60}}|NRAK-[A-Z0-9]{{27}}"
+    rf"|PMAK-[0-9a-f]{{24}}-[0-9a-f]{{34}}|pscale_(?:tkn|oauth|pw)_[\w.-]{{32,64}}|pul-[0-9a-f]{{40}}"
+    rf"|rubygems_[0-9a-f]{{48}}|sntry[su]_[\w=+/]{{40,300}}|sbp_[0-9a-f]{{40}}|{_A}{{14}}\.atlasv1\.{_K}{{60,70}}"
+    rf"|\d{{8,10}}:AA{_K}{{33}}(?!\w)|dckr_pat_{_K}{{20,40}}|gl(?:sa|c)_[\w+/=]{{32,200}}|gsk_{_A}{{40,60}}"
+    rf"|pplx-{_A}{{40,60}}|xai-{_A}{{60,90}}|r8_{_A}{{37}}|AGE-SECRET-KEY-1[0-9A-Z]{{58}}|assent_[0-9a-f]{{8}}_{_K}{{40,60}}"
+)
+_PROVIDER_HINTS = (
+    *("hvs.", "hvb.", "dapi", "shp", "lin_api_", "ntn_", "atatt3", "dp.", "nrak-", "pmak-", "pscale_", "pul-", "sbp_"),
+    *("rubygems_", "sntry", "atlasv1", ":aa", "dckr_pat_", "glsa_", "glc_", "gsk_", "pplx-", "xai-", "r8_", "age-s"),
+    "assent_",
+)
 SECRETS = _by_kind(
     _text("private_key", "private key", _PEM, "private key"),
     _token("aws_key", "AWS key", r"(?<![A-Z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])", "ia", "acca"),
@@ -99,6 +114,7 @@ SECRETS = _by_kind(
     _token("twilio_key", "Twilio key", r"(?<!\w)(?:SK|AC)[0-9a-f]{32}(?!\w)", "sk", "ac"),
     _token("hugging_face_token", "Hugging Face token", rf"(?<!\w)hf_{_A}{{30,60}}(?!\w)", "hf_"),
     _token("digitalocean_token", "DigitalOcean token", r"(?<!\w)do[opr]_v1_[0-9a-f]{64}(?!\w)", "_v1_"),
+    _token("provider_token", "token of a provider", rf"(?<!\w)(?:{_PROVIDERS})", *_PROVIDER_HINTS),
     _token("azure_key", "Azure storage key", r"AccountKey=([A-Za-z0-9+/]{86}==)", "accountkey="),
     _token("jwt", "signed token", rf"(?<![\w-])eyJ{_K}{{8,2000}}\.eyJ{_K}{{8,8000}}\.{_K}{{16,2000}}(?![\w-])", "eyj"),
     _token("bearer_token", "bearer token", r"\bbearer\s{1,4}([\w\-.=+/~]{16,4000})", "bearer", flags=re.IGNORECASE),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -12,6 +13,8 @@ from assent.rules.guards.context import Context
 from assent.rules.guards.mailboxes import Mailbox, as_mailbox, mailboxes_in
 from assent.rules.guards.rule import Examples, ValueRule
 from assent.rules.guards.text import skeleton
+
+_AT = re.compile("[@\uff20\ufe6b]|%(?:25)*40|&(?:#0*64|#x0*40|commat)", re.IGNORECASE)
 
 
 class BlockAddresses(ValueRule):
@@ -41,7 +44,7 @@ class BlockAddresses(ValueRule):
         return frozenset(spelling for box in boxes for spelling in box.spellings())
 
     def objection(self, value: Any, context: Context) -> str | None:
-        if not isinstance(value, str) or ("@" not in value and "＠" not in value and "﹫" not in value):
+        if not isinstance(value, str) or _AT.search(value) is None:
             return None
         for one in mailboxes_in(value):
             spellings = one.spellings()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
@@ -13,8 +14,11 @@ from assent.rules.guards.rule import Examples, ValueRule
 from assent.rules.guards.text import readings, skeleton
 
 _MENTION = re.compile(
-    r"(?<![\w.])@([\w-]+)|<!([\w-]+)[^>]{0,100}>|<at[^>]{0,100}>([^<]{0,100})</at>|<@[!&]?([\w-]+)[^>]{0,100}>"
+    r"(?<![\w.])@([\w-]+)|@([\w-]+)(?![\w-]|\.\w)|<!\s{0,4}([\w-]+)[^>]{0,100}>|<at[^>]{0,100}>([^<]{0,100})</at>|<@[!&]?([\w-]+)[^>]{0,100}>"
 )
+
+
+_SIGNS = frozenset("@<&")
 
 
 class BlockMentions(ValueRule):
@@ -41,9 +45,10 @@ class BlockMentions(ValueRule):
         return frozenset(skeleton(name).lstrip("@") for name in self.names)
 
     def objection(self, value: Any, context: Context) -> str | None:
-        if not isinstance(value, str) or (value.isascii() and "@" not in value and "<" not in value):
+        if not isinstance(value, str) or (value.isascii() and _SIGNS.isdisjoint(value)):
             return None
-        for text in {*readings(value), skeleton(value)}:
+        plain = html.unescape(value)
+        for text in {*readings(plain), skeleton(plain)}:
             names = [next(filter(None, found), "") for found in _MENTION.findall(text)]
             if any(name.strip().lstrip("@") in self._blocked for name in names):
                 return "it mentions a group that is not allowed"

@@ -13,6 +13,7 @@ from assent.rules.guards.paths import (
     fixed_part,
     folded,
     is_climbing,
+    is_pattern,
     is_short_name,
     matches_glob,
     read_path,
@@ -27,12 +28,13 @@ class BlockPaths(ValueRule):
     Names are also compared without what systems ignore: trailing dots and spaces, streams, invisible characters.
     Symbolic links are followed when the call is checked, on the machine of the gateway. Set `base` to the folder that
     relative paths start from: without it, a relative path is taken to start at the root, and one that climbs (`../x`)
-    is not allowed.
+    is not allowed. A pattern (`.e*`, `{a,b}`) is not allowed, because it may be a blocked place.
     """
 
     needs_fields: ClassVar[bool] = True
     looks_up: ClassVar[bool] = True
     on_results: ClassVar[bool] = False
+    changed: ClassVar[tuple[str, str]] = ("", "patterns such as .e* and {a,b} are refused")
     per_character: ClassVar[float] = 5.0
     most_characters: ClassVar[int] = 100_000
     examples: ClassVar[Examples] = Examples(
@@ -65,6 +67,8 @@ class BlockPaths(ValueRule):
         readings = read_path(value, self.base)
         if readings.unclear is not None:
             return readings.unclear
+        if any(map(is_pattern, readings.paths)):
+            return "it is a pattern, which may be a blocked place"
         if any(map(is_short_name, readings.paths)):
             return "it may be the short name of another file"
         anchored = any(pattern.startswith("/") for pattern in self.paths)

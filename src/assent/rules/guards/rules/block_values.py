@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
+import orjson
 from pydantic import Field
 
 from assent.rules.guards.context import Context
@@ -17,7 +18,7 @@ class BlockValues(ValueRule):
     """No value may be one of the blocked values.
 
     Texts are compared as a person reads them: without regard to case, invisible characters, spaces at the ends and
-    letters that look alike. A number written as text equals the number.
+    letters that look alike. A number, true, false or null written as text equals the value.
     """
 
     needs_fields: ClassVar[bool] = True
@@ -42,7 +43,7 @@ class BlockValues(ValueRule):
 def _keys(value: Any) -> list[Any]:
     """The forms in which a value is compared."""
     if isinstance(value, bool) or value is None:
-        return [str(value)]
+        return [orjson.dumps(value).decode()]
     number = read_number(value)
     text = [skeleton(CONTROL.sub("", value)).strip()] if isinstance(value, str) else []
     return [*text, number] if number is not None else text

@@ -14,6 +14,7 @@ from assent.contract.digest import digest_of
 from assent.contract.durations import Duration, format_duration
 from assent.core.quotas import RateSlot
 from assent.rules.guards.context import NO_CONTEXT, Context
+from assent.rules.guards.mailboxes import read_mailboxes
 from assent.rules.guards.rule import Denial, Examples, GuardRule
 from assent.rules.guards.text import name_key
 from assent.rules.guards.values import named_scalars
@@ -44,7 +45,8 @@ class CallRate(GuardRule):
         return digest_of(self.model_dump(mode="json", exclude={"because", "mode", "action", "by"}))
 
     def rates(self, arguments: Mapping[str, Any], context: Context) -> tuple[RateSlot, ...]:
-        values = {_key(one) for path, value in self.checked(arguments) for _, one in named_scalars(path, value)}
+        found = (one for path, value in self.checked(arguments) for _, one in named_scalars(path, value))
+        values = {key for one in found for key in _keys(one)}
         keys = sorted(values) if self.fields else [""]
         return tuple(RateSlot(self._slot(key, context), self.calls, float(self.per)) for key in keys)
 
@@ -63,5 +65,9 @@ class CallRate(GuardRule):
         return f"there were {self.calls} such calls in the last {format_duration(self.per)}"
 
 
-def _key(value: Any) -> str:
-    return name_key(value) if isinstance(value, str) else repr(value)
+def _keys(value: Any) -> set[str]:
+    """What a value is counted under: each mailbox that it lists, however it is written, or the value."""
+    if not isinstance(value, str):
+        return {repr(value)}
+    boxes = read_mailboxes(value) if "@" in value else [None]
+    return {min(sorted(box.spellings()), key=len) if box is not None else name_key(value) for box in boxes}

@@ -15,7 +15,9 @@ from assent.rules.guards.rule import Examples, ValueRule
 
 Encoding = Literal["base64", "hex", "percent", "escapes", "entities"]
 _RUN = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
-_HEX = re.compile(r"(?:0x|\\x)?(?:[0-9a-fA-F]{2}[\s:,]?){16,}")
+_GAPS = re.compile(r"(?<=[A-Za-z0-9+/_=-])\s+(?=[A-Za-z0-9+/_=-])")
+_HEX = re.compile(r"(?:(?:0x|\\x)?[0-9a-fA-F]{2}[\s:,;-]{0,2}){16,}", re.IGNORECASE)
+_PRINTABLE = re.compile(rb"[ -~]{18,}")
 _PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2}){4,}|%25[0-9a-fA-F]{2}")
 _ESCAPES = re.compile(r"(?:\\u\{?[0-9a-fA-F]{4,6}\}?|\\x[0-9a-fA-F]{2}|\\[0-7]{3}){3,}")
 _ENTITIES = re.compile(r"(?:&#(?:[0-9]{2,7}|x[0-9a-fA-F]{2,6});){3,}", re.IGNORECASE)
@@ -56,7 +58,18 @@ class EncodedText(ValueRule):
 
 
 def _has_base64(text: str) -> bool:
-    return any(_is_readable(_decode(match[0])) for match in _RUN.finditer(text))
+    """Whether a run of characters decodes to text, from whatever character on it is read, or without its gaps."""
+    found = (match[0][start:] for match in _RUN.finditer(text) for start in range(4))
+    if any(_is_readable(one) or _has_words(one) for one in map(_decode, found)):
+        return True
+    if len(_GAPS.findall(text)) * 12 < len(text):  # Words of a language are longer than pieces of a code.
+        return False
+    return any(_has_words(_decode(match[0])) for match in _RUN.finditer(_GAPS.sub("", text)))
+
+
+def _has_words(found: bytes) -> bool:
+    """Whether bytes have a longer run of ASCII text with several words."""
+    return any(run.count(b" ") >= 2 for run in _PRINTABLE.findall(found))
 
 
 def _decode(run: str) -> bytes:
@@ -68,7 +81,9 @@ def _decode(run: str) -> bytes:
 
 
 def _has_hex(text: str) -> bool:
-    return any(_is_readable(bytes.fromhex(re.sub(r"0x|\\x|[\s:,]", "", match[0]))) for match in _HEX.finditer(text))
+    return any(
+        _is_readable(bytes.fromhex(re.sub(r"(?i)0x|\\x|[\s:,;-]", "", match[0]))) for match in _HEX.finditer(text)
+    )
 
 
 def _is_readable(found: bytes) -> bool:

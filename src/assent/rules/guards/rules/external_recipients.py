@@ -11,7 +11,6 @@ from assent.rules.guards.addresses import Domain, in_domains
 from assent.rules.guards.context import NO_CONTEXT, Context
 from assent.rules.guards.mailboxes import RECIPIENT_FIELDS, read_mailboxes
 from assent.rules.guards.rule import Denial, Examples, GuardRule
-from assent.rules.guards.values import named_scalars
 
 
 class ExternalRecipients(GuardRule):
@@ -36,14 +35,20 @@ class ExternalRecipients(GuardRule):
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
         found = 0
         for path, value in self.checked(arguments):
-            for below, one in named_scalars(path, value):
-                found += self._external(one, is_key=below != path and one == below.rpartition(".")[2])
-                if found > self.most:
-                    return below, "it is outside the internal domains"
+            found += self._external(value)
+            if found > self.most:
+                return path, "it is outside the internal domains"
         return None
 
-    def _external(self, value: Any, is_key: bool) -> int:
-        if value is None or isinstance(value, bool) or (is_key and "@" not in value):
+    def _external(self, value: Any) -> int:
+        if isinstance(value, list):
+            return sum(map(self._external, value))
+        if isinstance(value, dict):
+            return sum(
+                self._external(item) + (self._external(name) if "@" in name or item is True else 0)
+                for name, item in value.items()
+            )
+        if value is None or isinstance(value, bool):
             return 0
         if not isinstance(value, str):
             return 1

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field, model_validator
 
 from assent.rules.guards.context import Context
-from assent.rules.guards.paths import extension_of
+from assent.rules.guards.paths import UNCLEAR, extension_of
 from assent.rules.guards.rule import Examples, ValueRule
 
 Extension = Annotated[str, Field(min_length=1), AfterValidator(lambda text: text.lstrip(".").casefold())]
@@ -47,6 +47,6 @@ class FileTypes(ValueRule):
         if not isinstance(value, str):
             return "it is not a file name"
         found = extension_of(value)
-        if found is None and (self.allow or not value.isprintable()):
+        if found == UNCLEAR or (found is None and self.allow):
             return "its type cannot be read from its name"
         return "its type is not allowed" if (found in self._listed) != bool(self.allow) else None

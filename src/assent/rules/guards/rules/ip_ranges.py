@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
+from ipaddress import IPv6Address, IPv6Network
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
@@ -25,8 +27,8 @@ Range = Annotated[str, AfterValidator(_network)]
 class IpRanges(ValueRule):
     """Every IP address or range in the fields must be inside `allow` and outside `block`.
 
-    An address may be in any notation that programs read: decimal, octal, hexadecimal. A range must be inside an
-    allowed one as a whole. A text that is no address is not allowed.
+    An address may be in any notation that programs read: decimal, octal, hexadecimal, inside IPv6. A range must be
+    inside an allowed one as a whole. A text that is no address is not allowed.
     """
 
     needs_fields: ClassVar[bool] = True
@@ -53,16 +55,28 @@ class IpRanges(ValueRule):
     def _blocked(self) -> tuple[Network, ...]:
         return tuple(map(read_network, self.block))
 
+    @cached_property
+    def _blocked_in_all_forms(self) -> tuple[Network, ...]:
+        """The blocked ranges, those of IPv4 also as parts of IPv6: mapped, compatible, translated, 6to4."""
+        return (*self._blocked, *(form for one in self._blocked if one.version == 4 for form in _in_ipv6(one)))
+
     def objection(self, value: Any, context: Context) -> str | None:
         if value is None:
             return None
         network = _read(value)
         if network is None:
             return "it is not an IP address or range"
-        if any(one.version == network.version and one.overlaps(network) for one in self._blocked):
+        if any(one.version == network.version and one.overlaps(network) for one in self._blocked_in_all_forms):
             return "it is in a blocked range"
         inside = any(one.version == network.version and network.subnet_of(one) for one in self._allowed)  # type: ignore[arg-type]
         return None if inside or not self._allowed else "it is outside the allowed ranges"
+
+
+def _in_ipv6(network: Network) -> Iterator[Network]:
+    low, bits = int(network.network_address), network.prefixlen
+    for prefix in ("::ffff:0:0", "::", "::ffff:0:0:0", "64:ff9b::", "64:ff9b:1::"):
+        yield IPv6Network((int(IPv6Address(prefix)) + low, 96 + bits))
+    yield IPv6Network(((0x2002 << 112) + (low << 80), 16 + bits))
 
 
 def _read(value: Any) -> Network | None:

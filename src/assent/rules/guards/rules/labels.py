@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from typing import Annotated, Any, ClassVar
 
@@ -11,12 +12,14 @@ from assent.rules.guards.context import Context
 from assent.rules.guards.rule import Examples, ValueRule
 from assent.rules.guards.text import name_key, skeleton
 
+_SEVERAL = re.compile(r"[,;|\r\n]")
+
 
 class AllowedLabels(ValueRule):
     """Every label must match `allow`, and none may match `block`.
 
     Labels are compared as a person reads them: without case, invisible characters and look-alike letters. A text may
-    list several labels, parted by commas.
+    list several labels, parted by commas, semicolons, bars or line ends.
     """
 
     usual_fields: ClassVar[tuple[str, ...]] = ("label", "labels", "tag", "tags", "add_labels", "labelIds", "label_ids")
@@ -36,7 +39,7 @@ class AllowedLabels(ValueRule):
         return self
 
     def objection(self, value: Any, context: Context) -> str | None:
-        for label in value.split(",") if isinstance(value, str) else () if value is None else (str(value),):
+        for label in _SEVERAL.split(value) if isinstance(value, str) else () if value is None else (str(value),):
             key, alike = name_key(label), skeleton(name_key(label))
             if any(fnmatchcase(one, name_key(pattern)) for one in (key, alike) for pattern in self.block):
                 return "it is a blocked label"

@@ -21,7 +21,8 @@ Currency = Annotated[str, Field(pattern=r"^[A-Z]{3,10}$")]
 class MaxAmount(GuardRule):
     """Every amount must be at most the limit of its currency, and not negative.
 
-    The amounts are in `fields`, the currency in `currency`. A currency without a limit, a missing currency without a
+    The amounts are in `fields`, the currency in `currency`; where it is not an argument of the call itself, the limit
+    of `default` counts as well. A currency without a limit, a missing currency without a
     `default`, and an amount that is not a plain number are not allowed. With `minor_units`, amounts are in cents. Use
     `budgets:` for limits on what several calls spend together.
     """
@@ -52,7 +53,7 @@ class MaxAmount(GuardRule):
         amounts = [one for path, value in self.checked(arguments) for one in named_scalars(path, value)]
         if not amounts:
             return None
-        limit = self._limit(arguments)
+        limit = self._limit(context.known(arguments))
         if limit is None:
             return self.currency, "its currency has no limit"
         for path, value in amounts:
@@ -69,5 +70,7 @@ class MaxAmount(GuardRule):
         """The smallest limit of the named currencies; None if one of them has none."""
         named = [text for _, value in self._currency.named(arguments) for _, text in named_scalars("", value)]
         codes = [name_key(one).upper() if isinstance(one, str) else "" for one in named if one is not None]
-        found = [self.limits.get(code) for code in codes or [self.default or ""]]
+        if not codes or (self.default and not self.currency.startswith("/") and self.currency not in arguments):
+            codes.append(self.default or "")  # A currency elsewhere may not be the one that the tool reads.
+        found = [self.limits.get(code) for code in codes]
         return None if None in found else min(one for one in found if one is not None)

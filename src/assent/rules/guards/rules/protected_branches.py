@@ -54,19 +54,16 @@ class ProtectedBranches(GuardRule):
     when_missing: str = Field("deny", pattern="^(deny|pass)$", description="deny or pass a call that names no branch.")
 
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
-        found = [one for path, value in self.checked(arguments) for one in named_scalars(path, value)]
-        named = [(path, value) for path, value in found if isinstance(value, str) and value.strip()]
-        if not named:
-            missing = self.when_missing == "deny"
-            return (
-                ((self.fields or self.usual_fields)[0], "no branch is named, so it would be the default one")
-                if missing
-                else None
-            )
-        for path, value in named:
+        if self.when_missing == "deny" and not self._named(context.known(arguments)):
+            return (self.fields or self.usual_fields)[0], "no branch is named, so it would be the default one"
+        for path, value in self._named(arguments):
             if any(self._is_protected(name) for name in branch_names(value)):
                 return path, "the branch is protected"
         return None
+
+    def _named(self, arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
+        found = (one for path, value in self.checked(arguments) for one in named_scalars(path, value))
+        return [(path, value) for path, value in found if isinstance(value, str) and value.strip()]
 
     def _is_protected(self, name: str) -> bool:
         return (
@@ -79,10 +76,11 @@ class ProtectedBranches(GuardRule):
 def branch_names(text: str) -> set[str]:
     """Every branch that a reference, or several parted by commas, may mean, in lower case."""
     found = set[str]()
-    for part in re.split("[:,]", skeleton(decoded(text)).strip()):
-        plain = _SUFFIX.sub("", part.strip().lstrip("+"))
-        found |= {plain, *_behind_prefixes(plain)}
-    return found if len(found) == 1 else found - {""}
+    for refspec in skeleton(decoded(text)).strip().strip(",").split(","):
+        names = [_SUFFIX.sub("", part.strip().lstrip("+")) for part in refspec.split(":")]
+        plain = {name for name in names if name} or {""}  # `:` alone pushes every branch that both sides have.
+        found |= plain.union(*map(_behind_prefixes, plain))
+    return found
 
 
 def _behind_prefixes(name: str) -> set[str]:

@@ -40,11 +40,13 @@ class RecipientCount(GuardRule):
 
 
 def count_recipients(value: Any) -> int:
-    """How many recipients a value names; an object is one recipient unless it holds a list."""
+    """How many recipients a value names; an object is one recipient unless it holds several addresses or a list."""
     if isinstance(value, str):
         return len(read_mailboxes(value))
     if isinstance(value, list):
         return sum(map(count_recipients, value))
     if isinstance(value, dict):
-        return max([1, *(count_recipients(item) for item in value.values() if isinstance(item, list | dict))])
+        lists = (count_recipients(item) for item in value.values() if isinstance(item, list | dict))
+        addressed = [one for one in (*value, *value.values()) if isinstance(one, str) and "@" in one]
+        return max([1, *lists, sum(map(count_recipients, addressed))])
     return 0 if value is None else 1

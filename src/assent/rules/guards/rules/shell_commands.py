@@ -10,7 +10,7 @@ from pydantic import Field
 
 from assent.rules.guards.context import NO_CONTEXT, Context
 from assent.rules.guards.rule import Denial, Examples, GuardRule
-from assent.rules.guards.shell import RISKY_OPTIONS, UnreadableCommand, Word, may_be_option, simple_commands
+from assent.rules.guards.shell import UnreadableCommand, Word, may_be_option, risky_options, simple_commands
 from assent.rules.guards.values import Named
 
 
@@ -83,9 +83,9 @@ class ShellCommands(GuardRule):
         fitting = [len(one) for one in self._allowed if tuple(word.text for word in words[: len(one)]) == one]
         if not fitting:
             return "it runs a command that is not allowed"
-        program, rest = words[0].text, words[max(fitting) :]
+        rest = words[max(fitting) :]
         blocked = any(may_be_option(word, one) for word in words for one in self.block_arguments)
-        risky = any(may_be_option(word, one) for word in rest for one in RISKY_OPTIONS.get(program, ()))
+        risky = any(may_be_option(word, one) for word in rest for one in risky_options(words, max(fitting)))
         if blocked:
             return "it has an argument that is not allowed"
         return "it has an option that runs a program or writes a file" if risky else None

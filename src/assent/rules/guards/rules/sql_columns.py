@@ -19,6 +19,9 @@ _OF_ROWS = frozenset(
 )
 
 
+_DOUBLE_QUOTED = ("mysql", "singlestore", "doris", "starrocks")
+
+
 class SqlColumns(SqlRule):
     """No SQL may name a blocked column, nor read all columns at once.
 
@@ -52,17 +55,27 @@ class SqlColumns(SqlRule):
         for identifier in root.find_all(exp.Identifier):
             if any(fnmatchcase(fold(identifier.name), pattern.lower()) for pattern in self.columns):
                 return "it uses a blocked column"
+        if any(isinstance(column.this, exp.Literal) for column in root.find_all(exp.Column)):
+            return "it names a column by a text"
+        if self.dialect in _DOUBLE_QUOTED and any(map(self._is_named_by, root.find_all(exp.Literal))):
+            return "it uses a blocked column"
         if self.star == "pass":
             return None
         if any(not isinstance(star.parent, exp.Count) for star in root.find_all(exp.Star, exp.Columns)):
             return "it reads all columns"
-        if self.dialect == "snowflake" and root.find(exp.Parameter):
+        if root.find(exp.PositionalColumn) or (self.dialect == "snowflake" and root.find(exp.Parameter)):
             return "it names a column by its number"
+        if root.find(exp.Summarize) or any(join.method == "NATURAL" for join in root.find_all(exp.Join)):
+            return "it reads columns that it does not name"
         if any(map(_is_renamed, root.find_all(exp.Table, exp.Subquery))):
             return "it gives the columns of a table other names"
         rows = {fold(table.alias_or_name) for table in root.find_all(exp.Table, exp.Subquery, exp.CTE)} - {""}
         whole = any(_is_row(column, rows) for column in root.find_all(exp.Column))
         return "it reads a whole row" if whole else None
+
+    def _is_named_by(self, text: Any) -> bool:
+        """Whether a text may be a name: where the mode ANSI_QUOTES is on, `"ssn"` is the column."""
+        return text.is_string and any(fnmatchcase(fold(text.name), pattern.lower()) for pattern in self.columns)
 
 
 def _is_renamed(table: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Annotated, Any, ClassVar
 
@@ -13,14 +14,17 @@ from assent.rules.guards.text import CONTROL, readings
 
 _WITH_HOST = re.compile(r"([a-z][a-z0-9+.-]{0,40}):[/\\]{2}")
 # These run or read something without a host after them.
-_WITHOUT_HOST = re.compile(r"(?<![a-z0-9+.-])(javascript|vbscript|data|file|blob|jar|view-source|ms-[a-z]+):\S")
+_WITHOUT_HOST = re.compile(
+    r"(?<![a-z0-9+.-])(javascript|vbscript|data|file|blob|jar|view-source|ms-[a-z]+|https?|wss?|ftp):\S"
+)
 _WHOLE = re.compile(r"([a-z][a-z0-9+.-]{0,40}):")
 
 
 class UrlSchemes(ValueRule):
     """Every link must have one of the allowed schemes.
 
-    Links are found in all texts, also with control characters inside the scheme as browsers accept them. With
+    Links are found in all texts, also with control characters inside the scheme and HTML entities as browsers accept
+    them. With
     `fields`, each text that begins like a link is one.
     """
 
@@ -34,10 +38,11 @@ class UrlSchemes(ValueRule):
     schemes: Annotated[tuple[str, ...], Field(min_length=1, description="The allowed schemes.")]
 
     def objection(self, value: Any, context: Context) -> str | None:
-        if not isinstance(value, str) or (":" not in value and value.isascii()):
+        if not isinstance(value, str) or (":" not in value and "&" not in value and value.isascii()):
             return None
         allowed = {scheme.lower() for scheme in self.schemes}
-        for text in {*readings(value), *readings(CONTROL.sub("", value))}:
+        plain = html.unescape(value)
+        for text in {*readings(plain), *readings(CONTROL.sub("", plain))}:
             found = {match[1] for pattern in (_WITH_HOST, _WITHOUT_HOST) for match in pattern.finditer(text)}
             if self.fields and (whole := _WHOLE.match(text.strip())):
                 found.add(whole[1])
