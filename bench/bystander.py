@@ -135,7 +135,8 @@ async def run(calls: int, rounds: int, kilobytes: int, only: str) -> int:
     with server("echo") as (_, upstream), _quietly(f"http://127.0.0.1:{upstream}/mcp", placed) as served:
         await waits(served.port, 50)
         print(
-            f"{'p99 of a bystander, ms':<28}{'quiet':>8}{'no guard':>10}{'guard':>8}{'ratio':>7}{'added':>7}{'large call':>12}"
+            f"{'p99 of a bystander, ms':<28}{'quiet':>8}{'no guard':>10}{'guard':>8}{'ratio':>7}{'added':>7}"
+            f"{'large call':>12}"
         )
         for number, rule in enumerate(rules):
             if only not in rule["rule"]:
