@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from assent.rules.guards.shell import RISKY_OPTIONS, UnreadableCommand, Word, may_be_option, simple_commands
+from assent.rules.guards.shell import UnreadableCommand, Word, may_be_option, risky_options, simple_commands
 
 EFFECTS = ("read", "fetch", "write", "unreadable", "share", "destroy")
 """What a command can do, from harmless to severe."""
@@ -123,7 +123,7 @@ def _judge(words: list[str], parsed: Sequence[Word]) -> Effect:
     if program == "env" and rest:
         return Effect("unreadable", "env runs another command")
     if program == "git":
-        risky = any(_is_any(word, RISKY_OPTIONS["git"]) for word in parsed[1:])
+        risky = any(_is_any(word, risky_options(parsed)) for word in parsed[1:])
         judged = _judge_git(rest, paths)
         return (
             Effect("unreadable", "git has an option that runs or writes") if risky and judged.kind == "read" else judged
@@ -142,12 +142,12 @@ def _judge(words: list[str], parsed: Sequence[Word]) -> Effect:
         return Effect("share", f"{program} sends data to another machine", ())
     if program in _FETCHES:
         sends = any(_is_any(word, _SENDING) for word in parsed[1:])
-        writes = any(_is_any(word, RISKY_OPTIONS.get(program, ())) for word in parsed[1:]) or program == "wget"
+        writes = any(_is_any(word, risky_options(parsed)) for word in parsed[1:]) or program == "wget"
         if sends:
             return Effect("share", f"{program} sends data")
         return Effect("unreadable", f"{program} writes what it fetches") if writes else Effect("fetch", paths=())
     if program in _READS:
-        if any(_is_any(word, RISKY_OPTIONS.get(program, ())) for word in parsed[1:]):
+        if any(_is_any(word, risky_options(parsed)) for word in parsed[1:]):
             severe = program == "find"
             return Effect("destroy" if severe else "write", f"{program} has an option that runs or writes", paths)
         if any(word.bare and _reaches_out(word.text) for word in parsed[1:]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 LONGEST = 20_000
@@ -93,7 +94,7 @@ def _check_program(word: Word) -> None:
         raise UnreadableCommand("its program is a pattern")
 
 
-def risky_options(words: list[Word], allowed: int) -> tuple[str, ...]:
+def risky_options(words: Sequence[Word], allowed: int = 1) -> tuple[str, ...]:
     """The options that a command may not have, behind as many words as are allowed by name."""
     program = words[0].text.rpartition("/")[2]
     found = _RISKY.get(program, "")
