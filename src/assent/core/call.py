@@ -96,6 +96,8 @@ class Call(NamedTuple):
     beside: Mapping[str, Any] | None = None
     conversation: ConversationRef | None = None
     origin: Any = None
+    scratch: dict[str, Any] | None = None
+    """What rules keep of this call until it ends; None if they keep nothing."""
 
     @property
     def stated(self) -> dict[str, Any]:

@@ -70,6 +70,7 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
         request.beside,
         request.conversation,
         request.origin,
+        {},
     )
     trace.call = call
     trace.passed("validate", "call %.12s", call.digest)

@@ -55,6 +55,32 @@ def test_memory_is_bounded_per_conversation_and_says_so(monkeypatch: pytest.Monk
     assert kept.forgot
 
 
+def test_a_full_conversation_is_told_once_in_the_log_and_in_a_finding_and_shown_in_its_report(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(conversation, "MOST_REMEMBERED", 20)
+    talk = Talk()
+    talk.read("list_files", [f"file-{number}.txt" for number in range(15)])
+    assert talk.asks("create_event", title="Dinner") == []
+    assert [one["full"] for one in talk.flow.report("local")] == [False]
+    talk.read("list_files", [f"other-{number}.txt" for number in range(15)])
+    assert talk.asks("create_event", title="Lunch") == ["flow.memory.full"]
+    assert talk.asks("create_event", title="Breakfast") == []
+    assert [one["full"] for one in talk.flow.report("local")] == [True]
+    assert [one.levelname for one in caplog.records] == ["WARNING"]
+    assert "remembers no more of the conversation 'talk' of agent" in caplog.text
+
+
+def test_no_text_of_a_call_stays_in_memory_once_its_result_is_remembered() -> None:
+    talk = Talk()
+    call = talk.call("send_mail", to="zanzibar@example.com", body="x")._replace(scratch={}, fingerprint="f")
+    talk.flow.check(call, 0.0)
+    talk.flow.remember(call, {"structuredContent": {"to": "zanzibar@example.com"}}, 0.0)
+    [kept] = talk.flow.conversations("local")
+    assert call.scratch == {}
+    assert "zanzibar" not in repr(kept)
+
+
 def test_without_the_users_words_an_unknown_address_is_asked_about_once_something_was_too_long() -> None:
     talk = Talk()
     talk.read("search_mails", "Nothing of interest. " * 3000 + "Write to mark.black-2134@gmail.com")

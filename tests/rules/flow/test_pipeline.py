@@ -12,6 +12,7 @@ from assent.core.outcome import Answer, Outcome, Pause, Refusal
 from assent.pipeline.explain import explain
 from assent.pipeline.govern import govern
 from assent.ports import ToolFailed
+from assent.rules.flow import conversation
 from assent.rules.flow.control import FlowControl
 from assent.testing.world import AGENT, World
 
@@ -112,3 +113,14 @@ async def test_the_message_of_a_failed_call_is_remembered_too() -> None:
     await call(table, "read_file")
     refused = await call(table, "send_money", PAY)
     assert isinstance(refused, Refusal) and "result of read_file" in refused.problem()["detail"]
+
+
+async def test_the_entry_of_the_first_call_in_a_full_conversation_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversation, "MOST_REMEMBERED", 5)
+    table = world("observe")
+    await call(table, "read_file")
+    await call(table, "send_money", {"recipient": "ann", "amount": 3})
+    await call(table, "send_money", {"recipient": "ann", "amount": 4})
+    entries = [one.entry for one in await table.store.entries()]
+    found = [entry.facts.get("guards", []) for entry in entries if entry.kind == "intent"]
+    assert ["flow.memory.full/warn" in facts for facts in found] == [True, False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,11 +13,13 @@ from assent.core.call import Call, ConversationRef
 from assent.core.guard_finding import GuardFinding
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.rules.flow.arguments import passed_values
 from assent.rules.flow.conversation import Conversation, Origin, new_hash
 from assent.rules.flow.judgement import Concern, judge
 from assent.rules.flow.labels import labels_of, result_labels, with_label
+from assent.rules.flow.roles import may_have_title
+from assent.rules.flow.values import Readings
 
+_log = logging.getLogger(__name__)
 Mode = Literal["off", "observe", "ask", "refuse"]
 By = Literal["provenance", "labels"]
 
@@ -55,23 +58,36 @@ class FlowControl:
     def check(self, call: Call, now: float, *, observing: bool = False) -> list[GuardFinding]:
         """What a person should be asked about before this call runs."""
         seen = self._conversation(call.principal, call.conversation, now)
-        concerns = self._concerns(call, seen)
-        before = len(seen)
-        seen.pass_in(call.fingerprint, passed_values(call.arguments))
-        self._memory.size += len(seen) - before
+        readings = Readings()
+        if call.scratch is not None:
+            call.scratch["readings"] = readings
+        before = len(seen.passed)
+        known = seen.pass_in(call.fingerprint, call.arguments, readings)
+        self._memory.size += len(seen.passed) - before
+        concerns = self._concerns(call, seen, readings, may_know=known)
         if concerns:
             kinds = ", ".join(f"{one.role} from {one.source}" for one in concerns)
             seen.note(now, "decision", call.tool.name, f"{self._verb()}: {kinds}")
         elif not call.is_read:
             seen.note(now, "decision", call.tool.name, "allowed")
-        return [self._finding(one, observing) for one in concerns]
+        found = [self._finding(one, observing) for one in concerns]
+        if not seen.is_full_known and seen.is_full:
+            found.append(_report_full(seen))
+        return found
 
     def remember(self, call: Call, result: dict[str, Any], now: float) -> dict[str, Any]:
         """Remember what came out of a result, and return the result as the caller gets it."""
-        return self.take(call.principal, call.conversation, call.tool, result, now)
+        readings = call.scratch.pop("readings", None) if call.scratch is not None else None
+        return self.take(call.principal, call.conversation, call.tool, result, now, readings)
 
     def take(
-        self, principal: Principal, given: ConversationRef | None, tool: Tool, result: dict[str, Any], now: float
+        self,
+        principal: Principal,
+        given: ConversationRef | None,
+        tool: Tool,
+        result: dict[str, Any],
+        now: float,
+        readings: Readings | None = None,
     ) -> dict[str, Any]:
         """Remember a result of a tool in the conversation of a principal."""
         seen = self._conversation(principal, given, now)
@@ -79,7 +95,7 @@ class FlowControl:
         before = len(seen)
         origin = Origin(tool.name, now, not labels.sees_untrusted, labels.reads_private)
         try:
-            seen.remember(origin, result, trusts_text=labels.trusts_text)
+            seen.remember(origin, result, trusts_text=labels.trusts_text, readings=readings)
         except Exception:  # What cannot be read may be anything; the call itself has run.
             seen.forgot, seen.untrusted = True, seen.untrusted or origin
         self._memory.size += len(seen) - before
@@ -91,7 +107,7 @@ class FlowControl:
         seen = self._conversation(call.principal, call.conversation, now)
         if self.mode != "ask":  # Nobody was told of the concerns.
             return
-        for one in self._concerns(call, seen):
+        for one in self._concerns(call, seen, Readings(), may_know=True):
             seen.vouch(call.tool.name, one.role if one.role != "action" else "other", one.value)
 
     def hear(self, principal: Principal, conversation: ConversationRef, now: float) -> None:
@@ -106,16 +122,17 @@ class FlowControl:
         """The conversations of a tenant as the console and `/api` show them."""
         return [one.as_json() for one in self.conversations(tenant)]
 
-    def _concerns(self, call: Call, seen: Conversation) -> tuple[Concern, ...]:
+    def _concerns(self, call: Call, seen: Conversation, readings: Readings, *, may_know: bool) -> tuple[Concern, ...]:
+        """What is to be asked about. `may_know` says whether an argument can be suspicious in itself."""
         if call.tool.contract.flow is not None and call.tool.contract.flow.exempt:
             return ()
         is_sink = labels_of(call.tool).public_sink
         if self.by == "labels":
             return _by_labels(seen, call, is_sink=is_sink)
-        if seen.is_harmless:
+        if seen.is_harmless or not (may_know or seen.user or seen.forgot or _may_repeat_words(call, seen)):
             return ()
         destroys = call.tool.contract.side_effect is Tier.DESTRUCTIVE
-        return judge(call, seen, is_sink=is_sink, destroys=destroys).concerns
+        return judge(call, seen, readings, is_sink=is_sink, destroys=destroys).concerns
 
     def _verb(self) -> str:
         return {"ask": "asked", "refuse": "refused"}.get(self.mode, "would ask")
@@ -160,6 +177,24 @@ class FlowControl:
         largest = max(held, key=held.__getitem__)
         oldest = next(key for key in others if key[:2] == largest)
         self._memory.size -= len(self._memory.conversations.pop(oldest))
+
+
+def _report_full(seen: Conversation) -> GuardFinding:
+    """Log that a conversation is full. The finding is for the audit entry of the call that met it first."""
+    seen.is_full_known = True
+    _log.warning(
+        "Flow control remembers no more of the conversation %r of %s: it holds %d values. Addresses, links and "
+        "accounts that it does not know are suspicious from now on. A new conversation begins with an empty memory.",
+        seen.name,
+        seen.principal,
+        len(seen),
+    )
+    return GuardFinding("flow.memory.full", "warn", "", "flow control's memory of this conversation is full", by="user")
+
+
+def _may_repeat_words(call: Call, seen: Conversation) -> bool:
+    """Whether the call can have a title that repeats words of untrusted text."""
+    return bool(seen.phrases) and may_have_title(call.tool, call.arguments)
 
 
 def _by_labels(seen: Conversation, call: Call, *, is_sink: bool) -> tuple[Concern, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
@@ -15,8 +15,11 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from assent.rules.flow.result_values import Prose, Skipped, phrases_of, read_result
+from assent.rules.flow.arguments import leaves_of
+from assent.rules.flow.result_values import MOST_FIELD, Sighting, Skipped, phrases_of, read_result
+from assent.rules.flow.text import MOST_TEXT
 from assent.rules.flow.user_words import UserWords
+from assent.rules.flow.values import Readings, Value, amount_of, host_of, number_of
 
 MOST_REMEMBERED = 8_192
 """How many values and phrases one conversation remembers."""
@@ -94,6 +97,8 @@ class Conversation:
     """The first result with private data."""
     forgot: bool = False
     """Whether something was too much to remember."""
+    is_full_known: bool = False
+    """Whether the log and an audit entry say that it is full."""
     suspicious: bool = False
     """Whether a value or phrase of untrusted text is remembered."""
     values: dict[int, tuple[Seen, ...]] = field(default_factory=dict)
@@ -104,6 +109,8 @@ class Conversation:
     """The newest results, so that the same one is read once."""
     calls: deque[str] = field(default_factory=lambda: deque(maxlen=32))
     """The fingerprints of the newest calls, so that the arguments of a repeated one are read once."""
+    risky: set[int] = field(default_factory=set)
+    """The values that appeared in untrusted text or in a sensitive field."""
     passed: set[int] = field(default_factory=set)
     """What calls have passed in: it proves nothing when it comes back in a result."""
     vouched: set[int] = field(default_factory=set)
@@ -121,11 +128,17 @@ class Conversation:
             "used_at": self.used_at,
             "remembered": len(self),
             "forgot": self.forgot,
+            "full": self.is_full,
             "user_text": bool(self.user),
             "untrusted": self.untrusted.tool if self.untrusted else None,
             "private": self.private.tool if self.private else None,
             "events": [event._asdict() for event in reversed(self.events)],
         }
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further value is remembered: none of a result, or none that a call passes in."""
+        return len(self.values) + len(self.phrases) >= MOST_REMEMBERED or len(self.passed) >= MOST_REMEMBERED
 
     @property
     def is_harmless(self) -> bool:
@@ -134,22 +147,67 @@ class Conversation:
         """
         return not (self.user or self.suspicious or self.forgot or self.untrusted or self.private)
 
-    def pass_in(self, call: str, values: Iterable[str]) -> None:
+    def pass_in(self, call: str, arguments: Mapping[str, Any], readings: Readings) -> bool:
         """Remember the values that a call passes to its tool, so that a result cannot make them trusted.
 
-        `call` is the fingerprint of its arguments.
+        `call` is the fingerprint of its arguments. Returns whether one of the values, or something that was not read,
+        can be suspicious in itself: without the user's words no other value is.
         """
-        if call in self.calls:
-            return
-        self.calls.append(call)
-        self.passed.update(map(self.hash, islice(values, MOST_REMEMBERED - len(self.passed))))
+        leaves, is_all = leaves_of(arguments)
+        found, keys, hashed = not is_all, list[int](), self.hash
+        for leaf in leaves:
+            if not isinstance(leaf, str):
+                text = number_of(leaf)
+                key = hashed(text)
+                found = found or key in self.risky or key in self.disguised
+                if len(text) > 5:  # Equal short numbers mean many things.
+                    keys.append(key)
+                continue
+            reading = readings[leaf]
+            value = reading.value
+            key = hashed(value.exact)
+            if len(leaf) <= MOST_FIELD:
+                keys.append(key)
+            found = found or self._may_know(value, key) or len(leaf) > MOST_TEXT
+            for value in reading.all_values:
+                key = hashed(value.exact)
+                if value.kind != "amount":
+                    keys.append(key)
+                found = found or self._may_know(value, key)
+            found = found or hashed(amount_of(leaf)) in self.risky
+        if call not in self.calls:
+            self.calls.append(call)
+            self.passed.update(keys[: max(0, MOST_REMEMBERED - len(self.passed))])
+        return found
+
+    def _may_know(self, value: Value, key: int) -> bool:
+        """Whether `sightings` or `disguise` can find a value that is suspicious, or the host of a link."""
+        if key in self.risky or key in self.disguised:
+            return True
+        if value.squeezed != value.exact:
+            key = self.hash(value.squeezed)
+            if key in self.values or key in self.disguised:
+                return True
+        host = host_of(value.exact) if value.kind == "link" else ""
+        while "." in host:
+            if self.hash(host) in self.risky:
+                return True
+            host = host.partition(".")[2]
+        return False
 
     def hear(self, text: str) -> None:
         """Add words of the user."""
         self.user = self.user.add(text)
 
-    def remember(self, origin: Origin, result: Mapping[str, Any], *, trusts_text: bool = True) -> None:
-        """Remember the values of a result.
+    def remember(
+        self,
+        origin: Origin,
+        result: Mapping[str, Any],
+        *,
+        trusts_text: bool = True,
+        readings: Readings | None = None,
+    ) -> None:
+        """Remember the values of a result. `readings` has the texts of its call that were read already.
 
         Without `trusts_text` its running text is untrusted whatever the labels say, because instructions need words.
         """
@@ -164,30 +222,31 @@ class Conversation:
             return
         self.results.append(digest)
         before, trust = len(self), "trusted" if origin.trusted else "untrusted"
-        named: tuple[tuple[str, ...], tuple[int, ...]] = ((), ())
-        for found in read_result(result):
+        names: tuple[str, ...] = ()
+        hashed_names: tuple[int, ...] = ()
+        is_over = self.forgot and len(self.values) + len(self.phrases) >= MOST_REMEMBERED
+        for found in () if is_over else read_result(result, readings):
             if len(self.values) + len(self.phrases) >= MOST_REMEMBERED:
                 self.forgot = True
                 break
-            if isinstance(found, Prose):
-                if not text_origin.trusted and found.words:
-                    self.untrusted = self.untrusted or text_origin
-                    trust = "trusted fields, untrusted text" if origin.trusted else trust
-                    self._add_phrases(found.words, text_origin)
-                continue
-            if isinstance(found, Skipped):
+            if isinstance(found, Sighting):
+                value, is_field, own_names, about = found
+                key = self.hash(value.exact)
+                if key in self.passed and (is_field or text_origin.trusted):
+                    continue
+                if own_names is not names:
+                    names, hashed_names = own_names, tuple(map(self.hash, own_names))
+                seen = Seen(origin if is_field else text_origin, is_field, hashed_names, about)
+                self.suspicious = self.suspicious or not seen.origin.trusted
+                self._add(key, seen)
+                if value.squeezed != value.exact:
+                    self.disguised.setdefault(self.hash(value.squeezed), seen)
+            elif isinstance(found, Skipped):
                 self.forgot = True
-                continue
-            key = self.hash(found.value.exact)
-            if key in self.passed and (found.is_field or text_origin.trusted):
-                continue
-            if found.names is not named[0]:
-                named = (found.names, tuple(map(self.hash, found.names)))
-            seen = Seen(origin if found.is_field else text_origin, found.is_field, named[1], found.about)
-            self.suspicious = self.suspicious or not seen.origin.trusted
-            self._add(key, seen)
-            if found.value.squeezed != found.value.exact:
-                self.disguised.setdefault(self.hash(found.value.squeezed), seen)
+            elif not text_origin.trusted and found.words:
+                self.untrusted = self.untrusted or text_origin
+                trust = "trusted fields, untrusted text" if origin.trusted else trust
+                self._add_phrases(found.words, text_origin)
         private = ", private" if origin.private else ""
         self.note(origin.at, "result", origin.tool, f"{trust}{private}; new values and phrases: {len(self) - before}")
 
@@ -202,6 +261,8 @@ class Conversation:
         known = self.values.get(key, ())
         if len(known) < MOST_SIGHTINGS and seen not in known:
             self.values[key] = (*known, seen)
+            if seen.about or not (seen.is_field or seen.origin.trusted):
+                self.risky.add(key)
 
     def note(self, at: float, kind: Literal["result", "decision"], tool: str, text: str) -> None:
         self.events.append(FlowEvent(at, kind, tool, text))

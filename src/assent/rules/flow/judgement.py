@@ -10,18 +10,17 @@ from __future__ import annotations
 import re
 import time
 from functools import lru_cache
-from itertools import islice
 from typing import Literal, NamedTuple
 
 from assent.core.call import Call
 from assent.rules.flow.actions import asks_for
-from assent.rules.flow.arguments import MOST_LEAVES, value_of, values_of
+from assent.rules.flow.arguments import MOST_LEAVES, value_of
 from assent.rules.flow.conversation import Conversation, Origin, Seen
 from assent.rules.flow.result_values import MOST_IN_RESULT, phrases_of
 from assent.rules.flow.roles import Matter, Role, matters
-from assent.rules.flow.text import MOST_TEXT, word_set, words
+from assent.rules.flow.text import MOST_TEXT, word_set
 from assent.rules.flow.user_words import stem
-from assent.rules.flow.values import EXTERNAL, Value, amount_of, host_of
+from assent.rules.flow.values import EXTERNAL, Readings, Value, amount_of, host_of
 
 Source = Literal["user", "vouched", "named", "trusted", "field", "untrusted", "unknown"]
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -71,9 +70,9 @@ class Judgement(NamedTuple):
     sources: dict[str, Source]
 
 
-def judge(call: Call, seen: Conversation, *, is_sink: bool, destroys: bool) -> Judgement:
+def judge(call: Call, seen: Conversation, readings: Readings, *, is_sink: bool, destroys: bool) -> Judgement:
     """Judge a call by the conversation so far. `is_sink` says whether others can read what it sends."""
-    judging = _Judging(call, seen, is_sink)
+    judging = _Judging(call, seen, readings, is_sink)
     if call.is_read:
         judging.judge_read()
     else:
@@ -84,21 +83,22 @@ def judge(call: Call, seen: Conversation, *, is_sink: bool, destroys: bool) -> J
 class _Judging:
     """One judgement in progress."""
 
-    def __init__(self, call: Call, seen: Conversation, is_sink: bool) -> None:
+    def __init__(self, call: Call, seen: Conversation, readings: Readings, is_sink: bool) -> None:
         self._call, self._seen, self._user, self._is_sink = call, seen, seen.user, is_sink
+        self._readings = readings
         self.concerns: list[Concern] = []
         self.sources: dict[str, Source] = {}
 
     def judge_read(self) -> None:
         """A read sends out what is in its links, and in free queries to open systems."""
-        for matter in islice(matters(self._call.tool, self._call.arguments), MOST_LEAVES):
+        for matter in matters(self._call.tool, self._call.arguments, MOST_LEAVES):
             if matter.role == "url" or (isinstance(matter.value, str) and "://" in matter.value[:12]):
                 self._judge_link(matter)
             elif self._is_sink and isinstance(matter.value, str):
-                self._judge_secrets(matter, values_of(matter.value))
+                self._judge_secrets(matter, self._readings[matter.value].all_values)
 
     def judge_effect(self, destroys: bool) -> None:
-        found = list(islice(matters(self._call.tool, self._call.arguments), MOST_LEAVES + 1))
+        found = matters(self._call.tool, self._call.arguments, MOST_LEAVES + 1)
         if len(found) > MOST_LEAVES:
             sentence = f"It has more than {MOST_LEAVES} values, which is more than can be checked"
             self.concerns.append(Concern("action", "", "unknown", sentence, self._call.fingerprint))
@@ -117,7 +117,7 @@ class _Judging:
                 if matter.role == "title":
                     self._judge_title(matter, alone=not led)
                 if goes_out:
-                    values = values_of(matter.value)
+                    values = self._readings[matter.value].all_values
                     self._judge_links_in(matter, values)
                     self._judge_secrets(matter, values)
         if not led and not self.concerns:
@@ -141,7 +141,7 @@ class _Judging:
         return True
 
     def _judge_target(self, matter: Matter, destroys: bool) -> None:
-        value = value_of(matter.value)
+        value = value_of(matter.value, self._readings)
         source, at = self._source(value, matter)
         if source == "unknown" and value.kind == "text" and isinstance(matter.value, str):
             value, source, at = self._worst_inside(matter, value)
@@ -158,7 +158,7 @@ class _Judging:
 
     def _worst_inside(self, matter: Matter, whole: Value) -> tuple[Value, Source, Origin | None]:
         """A value of untrusted text inside an argument, as in `Ann <ann@x.example>` or a list in one text."""
-        for value in values_of(str(matter.value)):
+        for value in self._readings[str(matter.value)].all_values:
             source, at = self._source(value, matter)
             if source == "untrusted" and value.kind in EXTERNAL:
                 return value, source, at
@@ -166,7 +166,7 @@ class _Judging:
 
     def _judge_link(self, matter: Matter) -> None:
         """A link that is opened: also good is one that stands in a record that the user named."""
-        value = value_of(matter.value)
+        value = value_of(matter.value, self._readings)
         source, at = self._source(value, matter)
         self.sources[matter.place] = source
         if source in ("user", "vouched", "named", "trusted") or self._stands_in_named(value):
@@ -197,7 +197,7 @@ class _Judging:
 
         If nothing else of the call is, each word of its title must come from the user or from fields of results.
         """
-        parts = words(str(matter.value))
+        parts = self._readings[str(matter.value)].words
         if self._is_vouched(matter, "".join(parts)):
             return
         for phrase in phrases_of(parts):

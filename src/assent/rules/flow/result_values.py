@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from assent.rules.flow.text import MOST_TEXT, decoded, word_set, words
-from assent.rules.flow.values import EXTERNAL, Value, amount_of, values_in, whole_value
+from assent.rules.flow.text import MOST_TEXT, decoded, squeezed, word_set, words
+from assent.rules.flow.values import EXTERNAL, Reading, Readings, Value, amount_of, number_of
 
 PHRASE = 4
 """How many words a phrase has that is recognised."""
@@ -61,63 +61,188 @@ class Skipped(NamedTuple):
     """Something was too long to be read."""
 
 
-def read_result(result: Mapping[str, Any]) -> Iterator[Sighting | Prose | Skipped]:
+def read_result(result: Mapping[str, Any], readings: Readings | None = None) -> Iterator[Sighting | Prose | Skipped]:
     """Everything in a result that can come back in a call. Structured content counts; text beside it repeats it."""
-    budget = [MOST_PARTS, MOST_IN_RESULT]
-    structured = result.get("structuredContent")
-    if structured is not None:
-        yield from _walk(structured, (), "", budget)
-    written = words(_written(structured)) if structured is not None else []
+    reader = _Reader(result.get("structuredContent"), Readings() if readings is None else readings)
+    yield from reader.take()
     for block in result.get("content") or ():
-        if budget[0] < 0:
+        if reader.parts < 0:
             break
         if isinstance(block, Mapping):
-            yield from _read_block(block, budget, written)
-    yield from _aside(result.get("_meta"), budget)
-
-
-def _read_block(
-    block: Mapping[str, Any], budget: list[int], written: list[str]
-) -> Iterator[Sighting | Prose | Skipped]:
-    resource = block.get("resource")
-    parts = [block, resource] if isinstance(resource, Mapping) else [block]
-    for part in parts:
-        for text in (part.get("text"), _text_of_blob(part.get("blob"))):
-            if isinstance(text, str) and text:
-                yield from _read_text(text, budget, written)
-        for key in ("uri", "name", "title"):
-            if isinstance(part.get(key), str):
-                yield from _scalar(part[key], (), key) if _afford(part[key], budget) else (Skipped(),)
-        yield from _aside({key: item for key, item in part.items() if key not in _READ_ALREADY}, budget)
+            reader.read_block(block)
+            yield from reader.take()
+    if "_meta" in result:
+        reader.read_aside(result["_meta"])
+        yield from reader.take()
 
 
 _READ_ALREADY = frozenset({"type", "text", "blob", "data", "mimeType", "uri", "name", "title", "resource"})
 
 
-def _read_text(text: str, budget: list[int], written: list[str]) -> Iterator[Sighting | Prose | Skipped]:
-    if len(text) <= MOST_IN_RESULT:
-        if written and set(words(text)) <= set(written):  # It repeats the structured content: only new values count.
-            whole = "".join(written)
-            yield from (Sighting(one, False, ()) for one in values_in(text[:MOST_TEXT]) if one.squeezed not in whole)
-            return
-        if (document := _as_json(text)) is not None:
-            yield from _walk(document, (), "", budget)
-            return
-    yield from _prose(text, ()) if _afford(text, budget) else (Skipped(),)
+class _Reader:
+    """Reads one result, each text once."""
 
+    def __init__(self, structured: Any, readings: Readings) -> None:
+        self.found: list[Sighting | Prose | Skipped] = []
+        self.parts, self._characters = MOST_PARTS, MOST_IN_RESULT
+        self._readings = readings
+        self._structured = structured
+        self._written: frozenset[str] | None = None
+        self._joined = ""
+        if structured is not None:
+            self._walk(structured, (), "")
 
-def _aside(node: Any, budget: list[int]) -> Iterator[Sighting | Prose | Skipped]:
-    """What stands beside the content, such as descriptions and `_meta`: a client may show it to its model."""
-    if isinstance(node, Mapping | list):
-        for item in node.values() if isinstance(node, Mapping) else node:
-            if not _afford(item, budget):
-                yield Skipped()
+    def take(self) -> list[Sighting | Prose | Skipped]:
+        """What was found since the last time."""
+        found, self.found = self.found, []
+        return found
+
+    def read_block(self, block: Mapping[str, Any]) -> None:
+        resource = block.get("resource")
+        for part in [block, resource] if isinstance(resource, Mapping) else [block]:
+            for text in (part.get("text"), _text_of_blob(part.get("blob"))):
+                if isinstance(text, str) and text:
+                    self._read_text(text)
+            for key in ("uri", "name", "title"):
+                if isinstance(part.get(key), str):
+                    if self._afford(part[key]):
+                        self._scalar(part[key], (), key)
+                    else:
+                        self.found.append(Skipped())
+            self.read_aside({key: item for key, item in part.items() if key not in _READ_ALREADY})
+
+    def read_aside(self, node: Any) -> None:
+        """What stands beside the content, such as descriptions and `_meta`: a client may show it to its model."""
+        if isinstance(node, Mapping | list):
+            for item in node.values() if isinstance(node, Mapping) else node:
+                if not self._afford(item):
+                    self.found.append(Skipped())
+                    return
+                self.read_aside(item)
+        elif isinstance(node, str):
+            reading = self._readings[node[:MOST_TEXT]]
+            self._add_values(reading, ())
+            if len(reading.words) >= PHRASE:
+                self.found.append(Prose(reading.words))
+
+    def _read_text(self, text: str) -> None:
+        if len(text) <= MOST_IN_RESULT:
+            if self._repeats_structured(text):  # Only values count that are not in the structured content.
+                for one in self._readings[text[:MOST_TEXT]].values:
+                    if one.squeezed not in self._joined:
+                        self.found.append(Sighting(one, False, ()))
                 return
-            yield from _aside(item, budget)
-    elif isinstance(node, str):
-        yield from _values_of_prose(node[:MOST_TEXT], ())
-        if len(parts := words(node[:MOST_TEXT])) >= PHRASE:
-            yield Prose(parts)
+            if (document := _as_json(text)) is not None:
+                self._walk(document, (), "")
+                return
+        if self._afford(text):
+            self._prose(text, ())
+        else:
+            self.found.append(Skipped())
+
+    def _repeats_structured(self, text: str) -> bool:
+        """Whether a text has no word that is not in the structured content too."""
+        if self._structured is None:
+            return False
+        if self._written is None:
+            written = words(_written(self._structured))
+            self._written, self._joined = frozenset(written), "".join(written)
+        return bool(self._written) and self._written.issuperset(words(text))
+
+    def _walk(self, node: Any, names: tuple[str, ...], key: str) -> None:
+        self.parts -= 1
+        kind = type(node)
+        if kind is str:
+            self._characters -= min(len(node), MOST_TEXT)
+        if self.parts < 0 or self._characters < 0:
+            self.found.append(Skipped())
+        elif kind is str:
+            self._scalar(node, names, key)
+        elif kind is dict or isinstance(node, Mapping):
+            self._walk_record(node, names)
+        elif kind is list or kind is tuple:
+            for item in node:
+                if self.parts < 0:
+                    return
+                self._walk(item, names, key)
+        elif node is not None and node is not True and node is not False:
+            number = number_of(node)
+            self.found.append(Sighting(Value("number", number, number), True, names))
+
+    def _walk_record(self, node: Mapping[str, Any], names: tuple[str, ...]) -> None:
+        own = (*_names_of(node), *names)[:8]
+        for name, item in node.items():
+            if self.parts < 0:
+                return
+            if _is_key(name):
+                self._walk(item, own, name)
+            elif self._afford(name):  # A table by name, such as {"City Hub": ...}: it is a value and names its entry.
+                self._scalar(name.replace("_", " "), own, "name")
+                self._walk(item, (*_name(name), *own)[:8], name)
+            else:
+                self.found.append(Skipped())
+
+    def _afford(self, node: Any) -> bool:
+        """Take one part and its characters from the budget; False if it is used up."""
+        self.parts -= 1
+        if isinstance(node, str):
+            self._characters -= min(len(node), MOST_TEXT)
+        return self.parts >= 0 and self._characters >= 0
+
+    def _scalar(self, node: str, names: tuple[str, ...], key: str) -> None:
+        found, about = self.found, _about(key)
+        for item in _LIST.split(node) if "@" in node and len(node) < 2000 else (node,):
+            reading = self._readings[item]
+            value = _field(reading)
+            if value is None:
+                self._prose(item, names)
+                continue
+            found.append(Sighting(value, True, names, about))
+            if about or (value.kind == "text" and ("@" in item or "/" in item or "." in item)):
+                found += [Sighting(one, False, names, about) for one in reading.values]
+            elif value.kind == "text":
+                found += [Sighting(one, False, names) for one in reading.values if one.kind in EXTERNAL]
+
+    def _prose(self, text: str, names: tuple[str, ...]) -> None:
+        if len(text) > MOST_TEXT:
+            self.found.append(Skipped())
+            text = text[:MOST_TEXT]
+        reading = self._readings[text]
+        self._add_values(reading, names)
+        for hidden in decoded(text):
+            inner = self._readings[hidden]
+            self._add_values(inner, names)
+            self.found.append(Prose(inner.words))
+        self.found.append(Prose(reading.words))
+
+    def _add_values(self, reading: Reading, names: tuple[str, ...]) -> None:
+        found = self.found
+        found += [Sighting(value, False, names) for value in reading.values]
+        for name in _NAMES.finditer(reading.text):
+            whole = squeezed(name[1] or name[2])
+            if len(whole) > 2:
+                found.append(Sighting(Value("text", whole, whole), False, names))
+
+
+def _about(key: str) -> str:
+    """What a sensitive field is about. A person reads it, so a name that is a sentence or a number is left out."""
+    if len(key) < 3 or (found := _SENSITIVE.search(key.lower())) is None:
+        return ""
+    plain = len(key) <= 40 and key.isascii() and key.isidentifier() and _LONG_NUMBER.search(key) is None
+    return (key if plain else found[0]).lower().replace("_", " ")
+
+
+def _field(reading: Reading) -> Value | None:
+    """The value that a whole field is; None if the field is running text."""
+    text = reading.text
+    if len(text) > 2000 or ("\n" in text and "\n" in text.strip()):
+        return None
+    if (value := reading.whole) is not None:
+        return value
+    if len(text) > MOST_FIELD or not 0 < len(reading.words) <= MOST_FIELD_WORDS:
+        return None
+    whole = reading.squeezed
+    return Value("number", amount_of(text), whole) if whole.isdigit() else Value("text", whole, whole)
 
 
 def _text_of_blob(blob: Any) -> str | None:
@@ -151,42 +276,10 @@ def _as_json(text: str) -> Any:
         return None
 
 
-def _walk(node: Any, names: tuple[str, ...], key: str, budget: list[int]) -> Iterator[Sighting | Prose | Skipped]:
-    if not _afford(node, budget):
-        yield Skipped()
-        return
-    if isinstance(node, Mapping):
-        own = (*_names_of(node), *names)[:8]
-        for name, item in node.items():
-            if budget[0] < 0:
-                return
-            if _is_key(name):
-                yield from _walk(item, own, name, budget)
-            elif _afford(
-                name, budget
-            ):  # A table by name, such as {"City Hub": ...}: it is a value and names its entry.
-                yield from _scalar(name.replace("_", " "), own, "name")
-                yield from _walk(item, (*_name(name), *own)[:8], name, budget)
-            else:
-                yield Skipped()
-    elif isinstance(node, list | tuple):
-        for item in node:
-            if budget[0] < 0:
-                return
-            yield from _walk(item, names, key, budget)
-    elif node is not None and not isinstance(node, bool):
-        yield from _scalar(node, names, key)
-
-
-def _afford(node: Any, budget: list[int]) -> bool:
-    """Take one part and its characters from the budget; False if it is used up."""
-    budget[0] -= 1
-    budget[1] -= min(len(node), MOST_TEXT) if isinstance(node, str) else 0
-    return budget[0] >= 0 and budget[1] >= 0
-
-
 def _is_key(name: str) -> bool:
-    return name.islower() and name.isascii() and name.isidentifier() and _LONG_NUMBER.search(name) is None
+    if not (name.islower() and name.isascii()):
+        return False
+    return name.isalpha() or (name.isidentifier() and _LONG_NUMBER.search(name) is None)
 
 
 def _names_of(record: Mapping[str, Any]) -> tuple[str, ...]:
@@ -208,65 +301,6 @@ def _name(text: str) -> tuple[str, ...]:
         return ()
     stem = words(text.rpartition(".")[0]) if "." in text[-6:] else []
     return (whole, "".join(stem)) if stem and len("".join(stem)) > 3 else (whole,)
-
-
-def _scalar(node: Any, names: tuple[str, ...], key: str) -> Iterator[Sighting | Prose | Skipped]:
-    if not isinstance(node, str):
-        number = amount_of(str(node))
-        yield Sighting(Value("number", number, number), True, names)
-        return
-    about = _about(key)
-    for item in _LIST.split(node) if len(node) < 2000 and "@" in node else (node,):
-        if (value := _field(item)) is not None:
-            yield Sighting(value, True, names, about)
-            if (value.kind == "text" and any(mark in item for mark in "@/.")) or about:
-                yield from (Sighting(one, False, names, about) for one in values_in(item))
-            elif value.kind == "text":
-                yield from (Sighting(one, False, names) for one in values_in(item) if one.kind in EXTERNAL)
-        else:
-            yield from _prose(item, names)
-
-
-def _about(key: str) -> str:
-    """What a sensitive field is about. A person reads it, so a name that is a sentence or a number is left out."""
-    if (found := _SENSITIVE.search(key.lower())) is None:
-        return ""
-    plain = len(key) <= 40 and key.isascii() and key.isidentifier() and _LONG_NUMBER.search(key) is None
-    return (key if plain else found[0]).lower().replace("_", " ")
-
-
-def _field(text: str) -> Value | None:
-    """The value that a whole field is; None if the field is running text."""
-    if len(text) > 2000 or "\n" in text.strip():
-        return None
-    value = whole_value(text)
-    if value is not None:
-        return value
-    parts = words(text)
-    if not parts or len(text) > MOST_FIELD or len(parts) > MOST_FIELD_WORDS:
-        return None
-    whole = "".join(parts)
-    return Value("number", amount_of(text), whole) if whole.isdigit() else Value("text", whole, whole)
-
-
-def _prose(text: str, names: tuple[str, ...]) -> Iterator[Sighting | Prose | Skipped]:
-    if len(text) > MOST_TEXT:
-        yield Skipped()
-        text = text[:MOST_TEXT]
-    yield from _values_of_prose(text, names)
-    for hidden in decoded(text):
-        yield from _values_of_prose(hidden, names)
-        yield Prose(words(hidden))
-    yield Prose(words(text))
-
-
-def _values_of_prose(text: str, names: tuple[str, ...]) -> Iterator[Sighting]:
-    for value in values_in(text):
-        yield Sighting(value, False, names)
-    for found in _NAMES.finditer(text):
-        whole = "".join(words(found[1] or found[2]))
-        if len(whole) > 2:
-            yield Sighting(Value("text", whole, whole), False, names)
 
 
 def phrases_of(parts: list[str]) -> Iterator[tuple[str, ...]]:

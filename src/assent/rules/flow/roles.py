@@ -6,7 +6,7 @@ The contract says it (`flow:`). What it leaves open is inferred from the names i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, cast
 
 from assent.contract.pointers import escaped, tokens
@@ -38,6 +38,8 @@ _OTHER = word_set(
 )
 
 _AFTER_OTHER = word_set("zone range by of after before at in per token cursor key pattern")
+MOST_NAMES = 256
+"""How many names of arguments are kept per tool."""
 
 
 class Matter(NamedTuple):
@@ -70,14 +72,31 @@ def role_of(name: str) -> Role:
     return "content" if last in _CONTENT else "target"
 
 
-def matters(tool: Tool, arguments: Mapping[str, Any]) -> Iterator[Matter]:
-    """Every value of a call that matters, with its role and its place."""
-    declared = _declared_roles(tool)
+def matters(tool: Tool, arguments: Mapping[str, Any], most: int) -> list[Matter]:
+    """The values of a call that matter, at most so many, each with its role and its place."""
+    declared, found = _declared_roles(tool), []
     for name, value in arguments.items():
-        for leaf in _leaves(*_role_and_place(tool, name), name, value):
+        role, place = _role_and_place(tool, name)
+        for leaf in _leaves(tool, role, place, name, value):
             role = leaf.role if not declared else _declared_role(declared, leaf.place) or leaf.role
             if role != "other":
-                yield leaf if role == leaf.role else leaf._replace(role=role)
+                found.append(leaf if role == leaf.role else leaf._replace(role=role))
+                if len(found) == most:
+                    return found
+    return found
+
+
+def may_have_title(tool: Tool, arguments: Mapping[str, Any]) -> bool:
+    """Whether `matters` can give a title."""
+    if tool.contract.flow is not None:
+        return True
+    for name, value in arguments.items():
+        if isinstance(value, str):
+            if _role_and_place(tool, name)[0] == "title":
+                return True
+        elif isinstance(value, Mapping | list | tuple):
+            return True
+    return False
 
 
 def _declared_roles(tool: Tool) -> list[tuple[tuple[str, ...], Role]]:
@@ -103,11 +122,26 @@ def _declared_role(declared: list[tuple[tuple[str, ...], Role]], place: str) -> 
 
 def _role_and_place(tool: Tool, name: str) -> tuple[Role, str]:
     """The role of an argument and the pointer to it; those of the first names that callers use are kept."""
-    known: dict[str, tuple[Role, str]] = tool.derived.setdefault("flow_roles", {})
+    known: dict[str, tuple[Role, str]] | None = tool.derived.get("flow_roles")
+    if known is None:
+        known = tool.derived["flow_roles"] = {}
     found = known.get(name)
     if found is None:
         found = _inferred_role(tool, name), f"/{escaped(name)}"
-        if len(known) < 256:
+        if len(known) < MOST_NAMES:
+            known[name] = found
+    return found
+
+
+def _role_and_token(tool: Tool, name: str) -> tuple[Role, str]:
+    """The same for a name inside an argument, with its part of the pointer."""
+    known: dict[str, tuple[Role, str]] | None = tool.derived.get("flow_inner_roles")
+    if known is None:
+        known = tool.derived["flow_inner_roles"] = {}
+    found = known.get(name)
+    if found is None:
+        found = role_of(name), escaped(name)
+        if len(known) < MOST_NAMES and name.isidentifier():
             known[name] = found
     return found
 
@@ -127,16 +161,22 @@ def _inferred_role(tool: Tool, name: str) -> Role:
     return role_of(name)
 
 
-def _leaves(role: Role, place: str, name: str, value: Any) -> Iterator[Matter]:
+def _leaves(tool: Tool, role: Role, place: str, name: str, value: Any) -> Iterable[Matter]:
+    if isinstance(value, str | int | float):
+        return (Matter(role, place, name, value),) if value is not True and value is not False and value != "" else ()
+    return _inner_leaves(tool, role, place, name, value)
+
+
+def _inner_leaves(tool: Tool, role: Role, place: str, name: str, value: Any) -> Iterator[Matter]:
     if isinstance(value, Mapping):
         for key, item in value.items():
-            inner = role_of(key)
-            below = f"{place}/{escaped(key)}"
+            inner, token = _role_and_token(tool, key)
+            below = f"{place}/{token}"
             if not key.isidentifier():  # A name that the caller chose can carry a value too.
                 yield Matter("content", below, key, key)
-            yield from _leaves(inner if inner != "target" else role, below, key, item)
+            yield from _leaves(tool, inner if inner != "target" else role, below, key, item)
     elif isinstance(value, list | tuple):
         for index, item in enumerate(value):
-            yield from _leaves(role, f"{place}/{index}", name, item)
-    elif value is not None and not isinstance(value, bool) and value != "":
+            yield from _leaves(tool, role, f"{place}/{index}", name, item)
+    elif value is not None:
         yield Matter(role, place, name, value)

@@ -14,8 +14,13 @@ from assent.rules.guards.text import fold, skeleton
 MOST_TEXT = 32_768
 """How many characters of one text are read."""
 _WORD = re.compile(r"[^\W_]+")
+_OTHER = bytes(range(48)) + bytes(range(58, 65)) + bytes(range(91, 97)) + bytes(range(123, 128))
+"""The ASCII characters that are neither letters nor digits."""
+_LOWER = bytes(range(256)).lower()
+_SPACED = _LOWER.translate(bytes.maketrans(_OTHER, b" " * len(_OTHER)))
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX = re.compile(r"\b(?:[0-9a-fA-F]{12,}|(?:[0-9a-fA-F]{2}[ :]){5,}[0-9a-fA-F]{2})\b")
+_SOME_HEX = re.compile(r"[0-9a-fA-F][0-9a-fA-F](?:[0-9a-fA-F]{10}|[ :][0-9a-fA-F]{2}[ :])")
 _DIGIT = re.compile(r"\d")
 _DISGUISED_SIGN = re.compile(
     r"\s(?:dot|punkt|arroba)\s|[\[({](?:at|dot|@|\.)[\])}]|\s[@.]\s|\w\s@|@\s\w", re.IGNORECASE
@@ -41,29 +46,47 @@ def exact(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """The words of a text as a person reads them: without case, accents, look-alike letters and punctuation."""
-    return _WORD.findall(text.lower() if text.isascii() else skeleton(text))
+    if text.isascii():
+        return text.encode().translate(_SPACED).decode().split()
+    return _WORD.findall(skeleton(text))
 
 
 def squeezed(text: str) -> str:
     """The letters and digits of a text alone, so that spaces, line ends and punctuation cannot hide a value."""
+    if text.isascii():
+        return text.encode().translate(_LOWER, _OTHER).decode()
     return "".join(words(text))
 
 
 def decoded(text: str) -> Iterator[str]:
     """The texts that are hidden in a text: percent, HTML, base64 and hexadecimal encodings, and spelled-out signs."""
+    if len(text) < 12 and text.isalpha():
+        return
     if "%" in text and (plain := unquote(text)) != text:
         yield plain
     if "&" in text and (plain := html.unescape(text)) != text:
         yield plain
-    for found in _BASE64.findall(text)[:_MOST_DECODED]:
-        if (hidden := _from_base64(found)) is not None:
-            yield hidden
-    if _DIGIT.search(text) is not None:
+    longest = max(map(len, text.split()), default=0) if text.isascii() else len(text)
+    if longest > 11:
+        for found in _BASE64.findall(text)[:_MOST_DECODED]:
+            if (hidden := _from_base64(found)) is not None:
+                yield hidden
+    if (longest > 11 or len(text) > 16) and _SOME_HEX.search(text) is not None and _DIGIT.search(text) is not None:
         for found in _HEX.findall(text)[:_MOST_DECODED]:
             if (hidden := _readable(_from_hex(found))) is not None:
                 yield hidden
-    if (hidden := _spoken(text)) is not None:
+    if _may_be_spoken(text) and (hidden := _spoken(text)) is not None:
         yield hidden
+
+
+def _may_be_spoken(text: str) -> bool:
+    """Whether `_DISGUISED_SIGN` can match, told by searches that cost little."""
+    if not text.isascii() or not text.isprintable() or "[" in text or "(" in text or "{" in text:
+        return True
+    if " @" in text or "@ " in text or " ." in text:
+        return True
+    lower = text.lower()
+    return "dot" in lower or "punkt" in lower or "arroba" in lower
 
 
 def _spoken(text: str) -> str | None:

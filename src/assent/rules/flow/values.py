@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from assent.rules.flow.text import exact, squeezed, word_set
+from assent.rules.flow.text import MOST_TEXT, decoded, exact, squeezed, word_set, words
 
 EXTERNAL = frozenset({"address", "link", "account", "phone"})
 """Kinds of values that lead out of the caller's own systems."""
@@ -20,6 +19,7 @@ _ACCOUNT = re.compile(
     r"(?<![\w-])[a-z]{2}\d\d(?:[a-z0-9]{10,30}|[ -][a-z0-9]{4}(?:[ -](?=[a-z]{0,3}\d)[a-z0-9]{1,4}){2,8})(?![\w-])"
 )
 _MARKS = re.compile(r"[@.:\d]")
+_SENTENCE_END = re.compile(r"\.[A-Z]")
 _SENTENCE = re.compile(r"(?<=[a-z0-9])\.(?=[A-Z][a-z]+\b(?![\w.+-]*@))")
 _NUMBER = re.compile(r"(?<![\w.,+-])\+?\d(?:[ ()./-]{0,2}\d){7,18}(?![\w-])")
 _AMOUNT = re.compile(
@@ -29,6 +29,13 @@ _ID = re.compile(r"(?<![\w@./-])(?:[a-z]+[_-]?\d|\d+[_-]?[a-z])[a-z0-9_-]{2,80}(
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _LONG_NUMBER = re.compile(r"\d(?:[ ()./-]{0,2}\d){5}")
 _DIGIT = re.compile(r"\d")
+_EIGHT_DIGITS = re.compile(r"\d(?:[ ()./-]{0,2}\d){7}")
+_ACCOUNT_START = re.compile(r"[a-z][a-z]\d\d")
+_PLAIN_ADDRESS = re.compile(r"[a-z][a-z0-9]{0,63}@(?:[a-z]{1,63}\.){1,8}[a-z]{2,24}")
+"""An address that cannot be read as anything else besides."""
+_BEFORE_NUMBER = "0123456789+-.iInN \t\n\r\v\f\x1c\x1d\x1e\x1f"
+"""How a text begins that `float` can read."""
+_LETTERS, _DIGITS = "abcdefghijklmnopqrstuvwxyz", "0123456789"
 _FILES = word_set(
     "txt md pdf doc docx xls xlsx ppt pptx odt ods csv tsv json yaml yml toml xml html htm log ini cfg conf env "
     "py js ts go rs java rb php sh bat sql zip tar gz tgz rar png jpg jpeg gif svg webp mp3 mp4 wav mov key pem "
@@ -55,53 +62,213 @@ class Value(NamedTuple):
     squeezed: str
 
 
-def values_in(text: str) -> Iterator[Value]:
-    """The values of a text, each with its kind. Kinds that cannot be told apart are `id`."""
-    plain = exact(_SENTENCE.sub(". ", text))  # A missing space after a sentence would make a word part of a link.
-    left = MOST_VALUES
-    for value in _all_in(plain):
-        yield value
-        left -= 1
-        if not left:
-            return
+class Reading:
+    """One text, read once: what is asked for is found at the first time and kept."""
+
+    __slots__ = ("_hidden", "_plain", "_squeezed", "_values", "_whole", "_words", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._plain: str | None = None
+        self._squeezed: str | None = None
+        self._words: list[str] | None = None
+        self._values: list[Value] | None = None
+        self._hidden: list[Value] | None = None
+        self._whole: Value | Literal[False] | None = None
+
+    @property
+    def squeezed(self) -> str:
+        if self._squeezed is None:
+            self._squeezed = squeezed(self.text)
+        return self._squeezed
+
+    @property
+    def words(self) -> list[str]:
+        if self._words is None:
+            self._words = words(self.text)
+        return self._words
+
+    @property
+    def values(self) -> list[Value]:
+        """The values of the text, each with its kind. Kinds that cannot be told apart are `id`."""
+        if self._values is None:
+            text = self.text
+            if "." in text and _SENTENCE_END.search(text) is not None:
+                # A missing space after a sentence would make a word part of a link.
+                plain = exact(_SENTENCE.sub(". ", text))
+            else:
+                plain = self._plain = exact(text)
+            found = _all_in(plain)
+            self._values = found if len(found) <= MOST_VALUES else found[:MOST_VALUES]
+        return self._values
+
+    @property
+    def all_values(self) -> list[Value]:
+        """The values in the beginning of the text and in what it hides."""
+        if self._hidden is None:
+            if len(self.text) > MOST_TEXT:
+                self._hidden = Reading(self.text[:MOST_TEXT]).all_values
+            else:
+                self._hidden = self.values
+                for one in decoded(self.text):
+                    self._hidden = self._hidden + Reading(one).values
+        return self._hidden
+
+    @property
+    def whole(self) -> Value | None:
+        """The value that the whole text is, if it is an address, a link, an account or a file name."""
+        if self._whole is None:
+            self._whole = self._find_whole() or False
+        return self._whole or None
+
+    @property
+    def value(self) -> Value:
+        """The value that the whole text is; any other text is a value of its own."""
+        if (whole := self.whole) is not None:
+            return whole
+        bare = self.squeezed
+        return Value("number", amount_of(self.text), bare) if bare.isdigit() else Value("text", bare, bare)
+
+    def _find_whole(self) -> Value | None:
+        text = self.text
+        if len(text) > LONGEST_VALUE or (not text.isascii() and _MARKS.search(text) is None):
+            return None
+        found = self.values
+        plain = self._plain
+        if plain is None:
+            plain = exact(text)
+            found = _all_in(plain)
+        if not found:
+            return None
+        bare, link = self.squeezed if text.isascii() else squeezed(plain), ""
+        for value in found:
+            if value.kind in ("address", "account", "phone"):
+                if bare == value.squeezed:
+                    return value
+            elif value.kind in ("link", "file"):
+                link = link or bare_link(plain.rstrip(_TRAILING))
+                if link in (value.exact, bare_link(value.exact)):
+                    return value
+        return None
 
 
-def _all_in(plain: str) -> Iterator[Value]:
-    if "@" in plain:
-        for found in _ADDRESS.finditer(plain):
-            yield Value("address", found[0].strip("."), squeezed(found[0]))
-    if "." in plain or "://" in plain:
-        for found in _LINK.finditer(plain):
-            yield from _links(found[0].rstrip(_TRAILING))
-    if _DIGIT.search(plain) is not None:
-        if _LONG_NUMBER.search(plain) is not None:
-            yield from _accounts(plain)
+class Readings(dict[str, Reading]):
+    """The texts of one call, each read once. It ends with the call, so no text is kept."""
+
+    def __missing__(self, text: str) -> Reading:
+        found = self[text] = Reading(text)
+        return found
+
+
+def values_in(text: str) -> list[Value]:
+    """The values of a text, each with its kind."""
+    return Reading(text).values
+
+
+def whole_value(text: str) -> Value | None:
+    """The value that a whole text is, if it is an address, a link, an account or a file name; otherwise None."""
+    return Reading(text).whole
+
+
+def _all_in(plain: str) -> list[Value]:
+    """The values in a text of one form, kind by kind."""
+    if not plain.isascii():
+        return _scan(plain)
+    values, adjacent, last, is_account = _Found(), False, False, False
+    for word in plain.split():
+        if word.isalpha():
+            last = False
+            continue
+        first_is_digit = word[0].isdigit()
+        adjacent = adjacent or (last and first_is_digit)
+        last = word[-1].isdigit()
+        if word.isalnum():
+            if not first_is_digit:
+                is_account = is_account or (word[:2].isalpha() and word[2:4].isdigit())
+                rest = len(word.lstrip(_LETTERS))
+            elif word.isdigit():
+                if len(word) < 10:
+                    values.amounts.append(Value("amount", word.lstrip("0") or "0", word))
+                continue
+            else:
+                rest = len(word.lstrip(_DIGITS))
+            if 2 < rest < 82:
+                values.ids.append(Value("id", word, word))
+        elif _PLAIN_ADDRESS.fullmatch(word) is not None:
+            values.addresses.append(Value("address", word, squeezed(word)))
+        else:
+            is_account = is_account or _ACCOUNT_START.search(word) is not None
+            values.search(word)
+    if adjacent:  # Only amounts, accounts and phone numbers can contain a gap.
+        values.amounts.clear()
+        values.search_amounts(plain)
+    if is_account or (_EIGHT_DIGITS.search(plain) is not None):
+        values.search_accounts(plain)
+    return values.in_order()
+
+
+def _scan(plain: str) -> list[Value]:
+    """The same without short cuts: each expression reads the whole text."""
+    values = _Found()
+    values.search(plain)
+    values.search_accounts(plain)
+    return values.in_order()
+
+
+class _Found:
+    """The values of one text by their kind."""
+
+    __slots__ = ("accounts", "addresses", "amounts", "ids", "links")
+
+    def __init__(self) -> None:
+        self.addresses: list[Value] = []
+        self.links: list[Value] = []
+        self.accounts: list[Value] = []
+        self.amounts: list[Value] = []
+        self.ids: list[Value] = []
+
+    def in_order(self) -> list[Value]:
+        return self.addresses + self.links + self.accounts + self.amounts + self.ids
+
+    def search(self, plain: str) -> None:
+        """Every kind but accounts."""
+        if "@" in plain:
+            for found in _ADDRESS.finditer(plain):
+                self.addresses.append(Value("address", found[0].strip("."), squeezed(found[0])))
+        if "." in plain or "://" in plain:
+            for found in _LINK.finditer(plain):
+                _add_links(found[0].rstrip(_TRAILING), self.links)
+        if _DIGIT.search(plain) is not None:
+            self.search_amounts(plain)
+            for found in _ID.finditer(plain):
+                self.ids.append(Value("id", found[0], squeezed(found[0])))
+
+    def search_amounts(self, plain: str) -> None:
         for found in _AMOUNT.finditer(plain):
-            yield Value("amount", amount_of(found[0]), squeezed(found[0]))
-        for found in _ID.finditer(plain):
-            yield Value("id", found[0], squeezed(found[0]))
+            self.amounts.append(Value("amount", amount_of(found[0]), squeezed(found[0])))
 
-
-def _accounts(plain: str) -> Iterator[Value]:
-    for found in _ACCOUNT.finditer(plain):
-        bare = squeezed(found[0])
-        yield Value("account", bare, bare)
-    for found in _NUMBER.finditer(plain):
-        if not _DATE.match(found[0]):
+    def search_accounts(self, plain: str) -> None:
+        if _LONG_NUMBER.search(plain) is None:
+            return
+        for found in _ACCOUNT.finditer(plain):
             bare = squeezed(found[0])
-            yield Value("phone" if found[0].startswith("+") else "account", bare, bare)
+            self.accounts.append(Value("account", bare, bare))
+        for found in _NUMBER.finditer(plain):
+            if not _DATE.match(found[0]):
+                bare = squeezed(found[0])
+                self.accounts.append(Value("phone" if found[0].startswith("+") else "account", bare, bare))
 
 
-def _links(text: str) -> Iterator[Value]:
+def _add_links(text: str, links: list[Value]) -> None:
     if text.rpartition(".")[2] in _FILES and "://" not in text and "/" not in text:
-        yield Value("file", text, squeezed(text))
+        links.append(Value("file", text, squeezed(text)))
         return
-    bare = bare_link(text)
     if not _is_link(text):
         return
-    yield Value("link", bare, squeezed(bare))
+    bare = bare_link(text)
+    links.append(Value("link", bare, squeezed(bare)))
     if (host := host_of(text)) != bare:
-        yield Value("host", host, squeezed(host))
+        links.append(Value("host", host, squeezed(host)))
 
 
 def _is_link(text: str) -> bool:
@@ -122,6 +289,13 @@ def host_of(text: str) -> str:
     return authority.partition(":")[0].removeprefix("www.")
 
 
+def number_of(given: object) -> str:
+    """`amount_of` a number, or of anything else as text."""
+    if type(given) is int and given >= 0:
+        return str(given)
+    return f"{given:.10g}" if type(given) is float else amount_of(str(given))
+
+
 def amount_of(text: str) -> str:
     """An amount or number as digits: `1,200.00` and `1200` are equal."""
     plain = text.replace("'", "").replace(" ", "")
@@ -130,21 +304,9 @@ def amount_of(text: str) -> str:
         plain = plain.replace(",", "") if len(tail) == 3 or "." in plain else f"{head.replace(',', '')}.{tail}"
     if plain.isdecimal() and plain.isascii():
         return plain.lstrip("0") or "0"  # A long account number keeps all its digits.
+    if plain[:1] not in _BEFORE_NUMBER and plain.isascii():
+        return plain
     try:
         return f"{float(plain):.10g}"
     except ValueError:
         return plain
-
-
-def whole_value(text: str) -> Value | None:
-    """The value that a whole text is, if it is an address, a link, an account or a file name; otherwise None."""
-    if len(text) > LONGEST_VALUE or _MARKS.search(text) is None:
-        return None
-    plain = exact(text)
-    bare, link = squeezed(plain), bare_link(plain.rstrip(_TRAILING))
-    for value in _all_in(plain):
-        if value.kind in ("address", "account", "phone") and bare == value.squeezed:
-            return value
-        if value.kind in ("link", "file") and link in (value.exact, bare_link(value.exact)):
-            return value
-    return None
