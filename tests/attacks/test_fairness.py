@@ -26,7 +26,7 @@ from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.http.sessions import SessionContext, UpstreamSessions
 from assent.upstreams.stdio.process import LaunchSpec, ServerProcess
 from assent.upstreams.stdio.stderr import StderrLog
-from assent.upstreams.subscription_counts import MOST_OF_ONE, ResourceInterest, TooManyResources
+from assent.upstreams.subscriptions import MOST_OF_ONE, ResourceInterest, TooManyResources
 from support import careless_server
 from support.gateways import ANN_KEY, CI, HEADERS, gateway, rpc
 from support.scripted_server import Conversation, Script, ScriptedServer

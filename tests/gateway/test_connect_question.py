@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp_types import ElicitRequestURLParams, ElicitResult
 
-import assent.gateway.connect_question
+import assent.gateway.connections
 from assent.gateway.app import GatewayApp
 from assent.upstreams.credentials import SHARED
 from support.gateways import gateway, post, rpc
@@ -78,7 +78,7 @@ async def test_a_person_connects_on_the_page_and_the_call_goes_on(mode: str, tmp
 async def test_a_person_who_does_not_connect_gets_the_link_as_text(
     mode: str, action: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assent.gateway.connect_question, "WITHIN", 0.0)
+    monkeypatch.setattr(assent.gateway.connections, "WITHIN", 0.0)
     async with notes(tmp_path) as (url, app, server):
         host = Host(app, server, action, connects=False)
         text = await read_note(url, mode, host)

@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
+from assent.features import load_feature
+
 
 def _full_path(text: str) -> str:
     if not text.startswith(("/", "~/")) or "\0" in text:
@@ -14,9 +16,7 @@ def _full_path(text: str) -> str:
 
 
 def _known_host(text: str) -> str:
-    from assent.upstreams.sandbox.grants import host_rule
-
-    host_rule(text)
+    load_feature("sandbox_grants").host_rule(text)
     return text
 
 

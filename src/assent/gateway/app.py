@@ -43,7 +43,6 @@ from assent.pipeline.stop_switches import StopSwitches
 from assent.ports import Ports, Store
 from assent.stores.open import open_store
 from assent.stores.probe import StoreProbe
-from assent.upstreams.stdio.link import StdioLink
 from assent.upstreams.vault import CredentialVault
 from assent.web.asgi import App, Headers, LazyApp, Receive, Scope, Send
 from assent.web.http import respond
@@ -261,8 +260,7 @@ class GatewayApp:
         before, served = self.current, generation.served
         self.current = generation
         for name, (_, _, compiled) in served.compiled.items():
-            if isinstance(link := generation.links[name], StdioLink):
-                link.note_tools(compiled.tools)
+            generation.links[name].note_tools(compiled.tools)
         self._catalogue_log.write(before.catalogue, generation.catalogue, served, served.excluded(generation.links))
         self.runtime.hidden_text.note_tools({name: one.hidden for name, (_, _, one) in served.compiled.items()})
         if differs(before.catalogue, generation.catalogue):

@@ -18,8 +18,9 @@ from assent.gateway.auth.authenticator import Authenticator, AuthParts
 from assent.gateway.catalogue import tools_of
 from assent.gateway.generation import Generation, Rulebook, Runtime, assemble
 from assent.gateway.served_tools import Contracts, Definitions, compile_served, contracts_of, finish, read_pins
-from assent.gateway.upstream_factory import Link, UpstreamFactory, provider_of
+from assent.gateway.upstream_factory import UpstreamFactory, provider_of
 from assent.upstreams.http.address import BadAddress
+from assent.upstreams.link import UpstreamLink
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Built:
     """A generation that is ready to be served."""
 
     generation: Generation
-    fresh: Mapping[str, Link]
+    fresh: Mapping[str, UpstreamLink]
     """The links to upstreams that are new or configured differently."""
     definitions: Mapping[str, Definitions]
     troubles: Mapping[str, str]
@@ -73,7 +74,7 @@ async def build(
     policies = await asyncio.to_thread(policies_of, settings)
     kept = kept_upstreams(settings, previous.settings)
     signing = signing_plan_of(settings, runtime.store)
-    pools, fresh = list(runtime.upstream_factory.pools), dict[str, Link]()
+    pools, fresh = list(runtime.upstream_factory.pools), dict[str, UpstreamLink]()
     try:
         for name in settings.upstreams.keys() - kept:
             fresh[name] = make_link(runtime.upstream_factory, settings, name)
@@ -104,7 +105,7 @@ async def build(
     return Built(generation, fresh, definitions, troubles)
 
 
-def make_link(upstream_factory: UpstreamFactory, settings: Settings, name: str) -> Link:
+def make_link(upstream_factory: UpstreamFactory, settings: Settings, name: str) -> UpstreamLink:
     """The connection to one configured upstream."""
     alone = len(settings.upstreams) == 1
     return upstream_factory.link(name, settings.upstreams[name], relayed=alone, provider=provider_of(settings))

@@ -15,10 +15,9 @@ from assent.core.question import visible
 from assent.errors import FaultsError, SettingsError
 from assent.gateway.config_audit import ListedTools
 from assent.gateway.served_tools import AcceptedPins, Definitions, ServedTools, compile_served, read_pins
-from assent.gateway.upstream_factory import Link
 from assent.gateway.withheld_lines import tell_withheld
 from assent.upstreams.errors import safe_error_text
-from assent.upstreams.openapi.link import OpenApiLink
+from assent.upstreams.link import DocumentLink, UpstreamLink
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +32,7 @@ class Serving:
     """What is served now, and how something newer is served instead."""
 
     served: Callable[[], ServedTools]
-    links: Callable[[], Mapping[str, Link]]
+    links: Callable[[], Mapping[str, UpstreamLink]]
     publish: Callable[[ServedTools], None]
     listed: Callable[[str, ListedTools | None, ListedTools], None]
     """Called when an upstream lists its tools for the first time, or lists different ones."""
@@ -92,10 +91,10 @@ class CatalogueLoader:
         served = self._serving.served()
         return self._newest if self._newest is not None and self._newest.settings is served.settings else served
 
-    async def _take(self, name: str, link: Link, definitions: Definitions) -> float:
+    async def _take(self, name: str, link: UpstreamLink, definitions: Definitions) -> float:
         """Compiles what an upstream listed, in slices; returns the CPU time that took."""
         before = self._current()
-        doubt, pins = ("", before.pins) if isinstance(link, OpenApiLink) else self._reread_pins(before)
+        doubt, pins = ("", before.pins) if isinstance(link, DocumentLink) else self._reread_pins(before)
         known, served, busy = {**self.definitions, name: definitions}, before, 0.0
         if definitions != self.definitions.get(name) or pins != before.pins or name not in before.listed:
             served, busy = await self._compile_in_slices(before, known, pins)
@@ -208,7 +207,7 @@ class CatalogueLog:
             )
 
 
-async def tools_of(link: Link) -> Definitions | str:
+async def tools_of(link: UpstreamLink) -> Definitions | str:
     """The tools of an upstream, or the reason why it has none now; raises if a local OpenAPI file is at fault."""
     try:
         async with asyncio.timeout(LOAD_TIMEOUT):

@@ -19,9 +19,10 @@ from assent.core.catalogue import Catalogue
 from assent.gateway.build import make_link
 from assent.gateway.catalogue import LOAD_TIMEOUT, CatalogueLoader, Serving
 from assent.gateway.served_tools import ServedTools, compile_served, contracts_of, finish
-from assent.gateway.upstream_factory import Link, UpstreamFactory
+from assent.gateway.upstream_factory import UpstreamFactory
 from assent.stores.inspect import schema_of
 from assent.stores.open import open_store
+from assent.upstreams.link import UpstreamLink
 from assent.upstreams.vault import CredentialVault
 
 
@@ -32,7 +33,7 @@ class CataloguePreview:
     served: ServedTools
     catalogue: Catalogue
     troubles: Mapping[str, str]
-    links: Mapping[str, Link]
+    links: Mapping[str, UpstreamLink]
 
 
 async def preview_catalogue(settings: Settings, within: float = LOAD_TIMEOUT) -> CataloguePreview:

@@ -1,19 +1,26 @@
-"""Whether the caller's person has connected an upstream that needs a credential."""
+"""Whether the caller's person has connected an upstream, and the question that leads them to the page where they do."""
 
 from __future__ import annotations
 
+import asyncio
 import shlex
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from secrets import token_urlsafe
+from typing import TypeGuard
 from urllib.parse import urlencode
 
 from assent.config.model import Settings
 from assent.core.call import Call
+from assent.core.outcome import Outcome, Refusal
 from assent.core.principal import Principal
-from assent.gateway.upstream_factory import Link
+from assent.mcp.channel import CannotAsk
+from assent.mcp.confirmation import action_of, link_of, shows_links
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.requests import McpRequest
 from assent.ports import ConnectionNeeded
 from assent.upstreams.credentials import owner_of
-from assent.upstreams.openapi.link import OpenApiLink
+from assent.upstreams.link import UpstreamLink
 from assent.upstreams.vault import CredentialVault
 
 
@@ -22,13 +29,13 @@ class UpstreamConnections:
     """The connections of people to the upstreams of one configuration."""
 
     settings: Settings
-    links: Mapping[str, Link]
+    links: Mapping[str, UpstreamLink]
     vault: CredentialVault
 
     async def needed(self, call: Call, scope: str | None = None) -> ConnectionNeeded | None:
         """What the caller's person must connect first; None if the call can be sent."""
         name, link = call.tool.upstream, self.links.get(call.tool.upstream)
-        if link is None or isinstance(link, OpenApiLink):
+        if link is None:
             return None
         missing = scope if scope is not None else await link.missing_connection(call.principal)
         if missing is None:
@@ -42,7 +49,55 @@ class UpstreamConnections:
     async def exists(self, upstream: str, principal: Principal, scope: str) -> bool:
         """Whether a caller's person has connected an upstream by now, with these scopes."""
         link = self.links.get(upstream)
-        if link is None or isinstance(link, OpenApiLink) or await link.missing_connection(principal) is not None:
+        if link is None or await link.missing_connection(principal) is not None:
             return False
         kept = await self.vault.get(upstream, owner_of(principal))
         return not scope or (kept is not None and {*scope.split()} <= {*str(kept.fields.get("scope") or "").split()})
+
+
+WITHIN = 25.0
+"""How long a call waits for its person; clients wait half a minute and more for a response."""
+_POLL = 0.5
+
+IsConnected = Callable[[str, Principal, str], Awaitable[bool]]
+"""Whether an upstream is connected for a caller, with these scopes."""
+
+
+class ConnectQuestion:
+    """The question to connect an upstream, for clients that can open a page."""
+
+    def __init__(self, is_connected: IsConnected) -> None:
+        self._is_connected = is_connected
+
+    async def is_answered(self, outcome: Outcome, mcp_request: McpRequest) -> bool:
+        """Lead the person to the page, on the open stream of a call that lacks a connection; whether they connected."""
+        if not leads_to_a_page(outcome, mcp_request):
+            return False
+        id = token_urlsafe(16)
+        try:
+            link = link_of(outcome, mcp_request.version, id)
+            answer = await mcp_request.reply.ask("elicitation/create", link)
+        except (CannotAsk, RpcError):
+            return False
+        upstream, scope = outcome.facts["upstream"], outcome.facts.get("scope", "")
+        if action_of(answer) != "accept" or not await self.wait(upstream, scope, mcp_request.caller):
+            return False
+        done = {"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": {"elicitationId": id}}
+        await mcp_request.reply.notify(done)
+        return True
+
+    async def wait(self, upstream: str, scope: str, principal: Principal) -> bool:
+        """Wait until the person has connected the upstream; False if they take too long."""
+        deadline = asyncio.get_running_loop().time() + WITHIN
+        while not await self._is_connected(upstream, principal, scope):
+            if asyncio.get_running_loop().time() >= deadline:
+                return False
+            await asyncio.sleep(_POLL)
+        return True
+
+
+def leads_to_a_page(outcome: Outcome, mcp_request: McpRequest) -> TypeGuard[Refusal]:
+    """Whether a call was refused for want of a connection, and the client can lead its person to the page."""
+    if not isinstance(outcome, Refusal) or "connect_url" not in outcome.facts:
+        return False
+    return shows_links(mcp_request.capabilities)

@@ -21,8 +21,7 @@ from assent.gateway.audit_evidence import LogEvidence
 from assent.gateway.auth.authenticator import Authenticator
 from assent.gateway.auth.step_up_note import StepUpNote
 from assent.gateway.call_lines import CallLines
-from assent.gateway.connect_question import ConnectQuestion
-from assent.gateway.connections import UpstreamConnections
+from assent.gateway.connections import ConnectQuestion, UpstreamConnections
 from assent.gateway.dispatch import Dispatcher
 from assent.gateway.endpoint import MOST_STREAMS_OF_ONE, Authenticate, McpEndpoint
 from assent.gateway.fair_share import Places
@@ -34,13 +33,14 @@ from assent.gateway.served_tools import ServedTools
 from assent.gateway.sessions.notifications import Notifications
 from assent.gateway.sessions.table import SessionTable
 from assent.gateway.tool_service import ToolService
-from assent.gateway.upstream_factory import Link, UpstreamFactory
+from assent.gateway.upstream_factory import UpstreamFactory
 from assent.mcp.request_state import RequestStateCodec
 from assent.pipeline.other_requests import OtherRequests
 from assent.pipeline.ports_factory import make_ports
 from assent.pipeline.stop_switches import StopSwitches
 from assent.ports import Ports, Store, Work
-from assent.upstreams.http.subscriptions import Subscriptions
+from assent.upstreams.link import UpstreamLink
+from assent.upstreams.subscriptions import Subscriptions
 from assent.upstreams.vault import CredentialVault
 from assent.web.asgi import App
 
@@ -94,7 +94,7 @@ class Rulebook:
     """What a configuration decides, apart from the tools that its upstreams list."""
 
     settings: Settings
-    links: Mapping[str, Link]
+    links: Mapping[str, UpstreamLink]
     policies: Any
     """The Cedar policies, or None."""
     flow: Any
@@ -124,7 +124,7 @@ class Generation:
         return self.rulebook.settings
 
     @property
-    def links(self) -> Mapping[str, Link]:
+    def links(self) -> Mapping[str, UpstreamLink]:
         return self.rulebook.links
 
     def public_scopes(self) -> list[str]:
@@ -213,7 +213,7 @@ class MessageStops:
     """Stops requests beside tool calls; a stop of one of several upstreams does not stop them."""
 
     stop_switches: StopSwitches
-    links: Mapping[str, Link]
+    links: Mapping[str, UpstreamLink]
 
     async def why(self, caller: Principal) -> str | None:
         """Why a caller's requests are stopped, or None."""

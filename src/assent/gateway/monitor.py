@@ -6,15 +6,14 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from assent.gateway.sessions.notifications import TOOLS_CHANGED
 from assent.mcp.jsonrpc import RpcError
 from assent.upstreams.errors import SessionLost, UpstreamError, safe_error_text
-from assent.upstreams.http.link import HttpLink
-from assent.upstreams.http.subscriptions import HttpSubscriptions, Subscriptions
-from assent.upstreams.stdio.link import StdioLink
-from assent.upstreams.stdio.subscriptions import StdioSubscriptions
+from assent.upstreams.link import UpstreamLink
+from assent.upstreams.subscriptions import Subscriptions
 
 logger = logging.getLogger(__name__)
 
@@ -44,21 +43,13 @@ class UpstreamMonitor:
         self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
         self.subscriptions: dict[str, Subscriptions] = {}
 
-    def begin(self, name: str, link: Any) -> None:
+    def begin(self, name: str, link: UpstreamLink) -> None:
         """Starts to monitor one upstream; an MCP upstream is also subscribed to."""
         self._stale[name] = asyncio.Event()
         self._tasks[name] = [asyncio.create_task(self._keep_fresh(name))]
-        if isinstance(link, HttpLink | StdioLink):
-            self.subscriptions[name] = upstream_subscriptions = self._upstream_subscriptions(name, link)
-            self._tasks[name].append(asyncio.create_task(self._keep_listening(link, upstream_subscriptions)))
-
-    def _upstream_subscriptions(self, name: str, link: HttpLink | StdioLink) -> Subscriptions:
-        def notice(message: dict[str, Any]) -> None:
-            self._on_notification(name, message)
-
-        if isinstance(link, HttpLink):
-            return HttpSubscriptions(link.live, notice, per_user=link.per_user)
-        return StdioSubscriptions(link.upstream, notice, per_user=link.per_user)
+        if (found := link.subscriptions(partial(self._on_notification, name))) is not None:
+            self.subscriptions[name] = found
+            self._tasks[name].append(asyncio.create_task(self._keep_listening(link, found)))
 
     async def leave(self, name: str) -> None:
         tasks = self._tasks.pop(name, [])
@@ -94,7 +85,7 @@ class UpstreamMonitor:
             busy = await self._refresh(name)
             await self._rest(pause(busy))
 
-    async def _keep_listening(self, link: HttpLink | StdioLink, upstream_subscriptions: Subscriptions) -> None:
+    async def _keep_listening(self, link: UpstreamLink, upstream_subscriptions: Subscriptions) -> None:
         """Subscribes again whenever a stream ends; waits longer and longer if the upstream does not support it."""
         pause = LISTEN_AGAIN
         while True:

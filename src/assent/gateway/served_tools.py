@@ -21,7 +21,6 @@ from assent.core.quotas import budgets_never_spent
 from assent.errors import ContractError, Fault, SettingsError
 from assent.features import load_feature
 from assent.gateway.config_audit import ListedTools
-from assent.gateway.upstream_factory import Link
 from assent.upstreams.compiled_tools import (
     NO_CONTRACT,
     CompiledTools,
@@ -30,7 +29,7 @@ from assent.upstreams.compiled_tools import (
     marks_all_destructive,
 )
 from assent.upstreams.known import known_contracts
-from assent.upstreams.openapi.link import OpenApiLink
+from assent.upstreams.link import DocumentLink, UpstreamLink
 
 SLICE = 20
 """How many definitions are compiled before other tasks get a turn."""
@@ -94,23 +93,23 @@ class ServedTools:
         wrong, (_, _, compiled) = self.settings.without_contract == "error", self.compiled[upstream]
         return {tool: why for tool, why in compiled.withheld.items() if wrong and why == NO_CONTRACT}
 
-    def pinned(self, links: Mapping[str, Link]) -> dict[str, ListedTools]:
+    def pinned(self, links: Mapping[str, UpstreamLink]) -> dict[str, ListedTools]:
         """What each upstream with pinned definitions last listed, and which of it no person has accepted.
 
         API descriptions are not pinned.
         """
-        return {name: one for name, one in self.listed.items() if not isinstance(links.get(name), OpenApiLink)}
+        return {name: one for name, one in self.listed.items() if not isinstance(links.get(name), DocumentLink)}
 
     def upstream_of_withheld(self) -> dict[str, str]:
         """The upstream of every withheld tool, by the tool's name on our wire."""
         return {tool: name for name, (_, _, compiled) in self.compiled.items() for tool in compiled.withheld}
 
-    def excluded(self, links: Mapping[str, Link]) -> dict[str, set[str]]:
+    def excluded(self, links: Mapping[str, UpstreamLink]) -> dict[str, set[str]]:
         """The operations of each OpenAPI document that can be no tool, by the name that a tool would have."""
         return {
-            name: {self.policy_of(name).canonical(one.name) for one in link.api.excluded}
+            name: {self.policy_of(name).canonical(one) for one in link.excluded}
             for name, link in links.items()
-            if isinstance(link, OpenApiLink) and name in self.settings.upstreams
+            if isinstance(link, DocumentLink) and name in self.settings.upstreams
         }
 
     def unaccepted(self) -> dict[str, str]:
@@ -159,7 +158,7 @@ def compile_served(
     contracts: Contracts,
     pins: AcceptedPins,
     definitions: Mapping[str, Definitions],
-    links: Mapping[str, Link],
+    links: Mapping[str, UpstreamLink],
     previous: ServedTools | None = None,
 ) -> Generator[None, None, ServedTools]:
     """Binds the contracts to all listed tools and compiles what differs from `previous`, one slice per step."""
@@ -205,19 +204,19 @@ def contracts_of(settings: Settings) -> Contracts:
     return found
 
 
-def _offered_tools(settings: Settings, link: Link, definitions: Definitions) -> Offered:
+def _offered_tools(settings: Settings, link: UpstreamLink, definitions: Definitions) -> Offered:
     policy, names = upstream_policy(settings, link.name), [one.get("name") for one in definitions]
-    without = {one.name: one.reason for one in link.api.excluded} if isinstance(link, OpenApiLink) else {}
+    without = dict(link.excluded) if isinstance(link, DocumentLink) else {}
     return Offered({name: policy.canonical(name) for name in names if isinstance(name, str)}, without)
 
 
 def _compile_upstream(
-    policy: UpstreamPolicy, link: Link, listed: ListedTools, mine: UpstreamContracts
+    policy: UpstreamPolicy, link: UpstreamLink, listed: ListedTools, mine: UpstreamContracts
 ) -> Iterator[CompiledTools]:
     """Compiles the tools of one upstream, one slice at a time."""
     (definitions, unaccepted), (written, ambiguous) = listed, mine
     withheld = {**ambiguous, **unaccepted}
-    if isinstance(link, OpenApiLink):
+    if isinstance(link, DocumentLink):
         overlays = {policy.canonical(own): one.fields for own, one in written.items()}
         yield link.take_in(overlays, policy, withheld)
         return
@@ -236,9 +235,9 @@ def _compile_upstream(
         yield compile_tools(part, found, policy, withheld, blanket=blanket, shipped=shipped)
 
 
-def _unaccepted(pins: AcceptedPins, link: Link, definitions: Definitions) -> dict[str, str]:
+def _unaccepted(pins: AcceptedPins, link: UpstreamLink, definitions: Definitions) -> dict[str, str]:
     """The tools that differ from their pins. OpenAPI documents are chosen by the operator and not pinned."""
-    if isinstance(link, OpenApiLink) or pins is None:
+    if isinstance(link, DocumentLink) or pins is None:
         return {}
     attacks_in = load_feature("lint").attacks_in
     found = changed(pins.get(link.name, {}), definitions, attacks_in)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -18,7 +18,7 @@ from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.auth.challenges import Challenge, challenge
-from assent.gateway.connect_question import ConnectQuestion, leads_to_a_page
+from assent.gateway.connections import ConnectQuestion, leads_to_a_page
 from assent.mcp.channel import CannotAsk, asks_of
 from assent.mcp.confirmation import ConfirmationCodec, ConnectAnswer, Retry, form_of, shows_forms, user_answer
 from assent.mcp.jsonrpc import RpcError, check_no_task
@@ -30,8 +30,7 @@ from assent.pipeline.confirm_on_stream import confirm_on_stream, confirm_with_re
 from assent.pipeline.discover import visible_tools
 from assent.pipeline.govern import govern
 from assent.ports import NotReached, Ports
-from assent.upstreams.conditional_tools import ConditionalTools
-from assent.upstreams.link import Result
+from assent.upstreams.link import Result, UpstreamLink
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -40,22 +39,6 @@ calls_log = logging.getLogger("assent.calls")
 
 MOST_LISTS = 1000
 _FIRST_TRY = Retry()
-
-
-class UpstreamLink(Protocol):
-    """The connection to one upstream."""
-
-    name: str
-
-    @property
-    def streams(self) -> bool: ...
-
-    @property
-    def conditional_tools(self) -> ConditionalTools | None: ...
-
-    def run(self, call: Call, key: str | None, mcp_request: McpRequest) -> Result: ...
-
-    def read(self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest) -> Result: ...
 
 
 class UpstreamLinks:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from assent.config.model import Settings, UpstreamClient, UpstreamSettings
 from assent.errors import Fault, SettingsError
+from assent.features import load_feature
 from assent.ports import Store
 from assent.upstreams.credentials import CredentialOwner, Credentials
 from assent.upstreams.http.address import BadAddress, UpstreamAddress
@@ -20,7 +21,7 @@ from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.fetch import fetch_text
 from assent.upstreams.http.link import HttpLink
 from assent.upstreams.http.pool import Limits, Pool
-from assent.upstreams.openapi.link import OpenApiLink
+from assent.upstreams.link import UpstreamLink
 from assent.upstreams.stdio.link import StdioLink
 from assent.upstreams.stdio.process import LaunchSpec, StartProcess, inherited_environment
 from assent.upstreams.stdio.server import StdioUpstream
@@ -28,11 +29,8 @@ from assent.upstreams.vault import CredentialVault
 
 if TYPE_CHECKING:
     from assent.upstreams.oauth.tokens import ExchangeTerms, TokenSource
-    from assent.upstreams.openapi.upstream import SendHttp
     from assent.upstreams.sandbox.link import Plan, SandboxedLink
     from assent.upstreams.stdio.person_processes import PersonProcesses
-
-Link = HttpLink | OpenApiLink | StdioLink
 
 _STREAMS = Limits(connections=1000)
 _RETIRE = 300.0
@@ -56,14 +54,14 @@ class UpstreamFactory:
         self.pools: list[Pool] = []
         self.retiring: set[asyncio.Future[None]] = set()
 
-    def link(self, name: str, upstream: UpstreamSettings, *, relayed: bool, provider: str = "") -> Link:
+    def link(self, name: str, upstream: UpstreamSettings, *, relayed: bool, provider: str = "") -> UpstreamLink:
         """The link to an upstream, with its own pools. `provider` is the issuer of callers' tokens."""
         before = len(self.pools)
         link = self._make(name, upstream, relayed=relayed, provider=provider)
         link.pools = tuple(self.pools[before:])
         return link
 
-    def _make(self, name: str, upstream: UpstreamSettings, *, relayed: bool, provider: str) -> Link:
+    def _make(self, name: str, upstream: UpstreamSettings, *, relayed: bool, provider: str) -> UpstreamLink:
         if upstream.openapi is not None:
             return self._api_link(name, upstream, upstream.openapi)
         if upstream.command is not None:
@@ -100,28 +98,28 @@ class UpstreamFactory:
             retiring.cancel()
         await asyncio.gather(*self.retiring, return_exceptions=True)
 
-    async def rollback(self, before: list[Pool], links: Iterable[Link]) -> None:
+    async def rollback(self, before: list[Pool], links: Iterable[UpstreamLink]) -> None:
         """Closes everything that was created after `before`."""
         made, self.pools[:] = self.pools[len(before) :], before
-        await asyncio.gather(*(pool.close() for pool in made), *map(_close, links))
+        await asyncio.gather(*(pool.close() for pool in made), *(link.close() for link in links))
 
-    def detach(self, gone: Iterable[Link]) -> list[Pool]:
+    def detach(self, gone: Iterable[UpstreamLink]) -> list[Pool]:
         """Removes and returns the pools of removed links, so that new calls do not use them."""
         found = [pool for link in gone for pool in link.pools]
         self.pools[:] = [pool for pool in self.pools if pool not in found]
         return found
 
-    async def close_all(self, links: Iterable[Link]) -> None:
+    async def close_all(self, links: Iterable[UpstreamLink]) -> None:
         """Closes every link and connection because the gateway stops; processes last."""
         links = list(links)
-        await asyncio.gather(*(_close(link) for link in links if not isinstance(link, StdioLink)))
+        await asyncio.gather(*(link.close() for link in links if not link.is_process))
         await self.close()
-        await asyncio.gather(*(_close(link) for link in links if isinstance(link, StdioLink)))
+        await asyncio.gather(*(link.close() for link in links if link.is_process))
 
-    def drain(self, links: Iterable[Link], pools: Iterable[Pool]) -> None:
+    def drain(self, links: Iterable[UpstreamLink], pools: Iterable[Pool]) -> None:
         """Closes removed upstreams once their running calls have ended."""
         for link in links:
-            self._in_background(link.retire(_RETIRE) if isinstance(link, StdioLink) else _close(link))
+            self._in_background(link.retire(_RETIRE))
         for pool in pools:
             self._in_background(pool.retire(0 if pool.limits is _STREAMS else _RETIRE))
 
@@ -136,9 +134,7 @@ class UpstreamFactory:
         environment = inherited_environment(self._environment) | upstream.env
         plan = _sandbox_plan(name, upstream, command, environment)
         if plan is not None and plan.mode == "enforce":
-            from assent.upstreams.sandbox.bubblewrap import box_environment
-
-            environment = box_environment(self._environment, upstream.env, upstream.sandbox.env)
+            environment = load_feature("sandbox").box_environment(self._environment, upstream.env, upstream.sandbox.env)
 
         def server(key: str = "", start: StartProcess | None = None) -> StdioUpstream:
             env = {**environment, upstream.key_env: key} if upstream.key_env is not None and key else environment
@@ -153,9 +149,9 @@ class UpstreamFactory:
         def link(key: str = "") -> StdioLink:
             if plan is None:
                 return StdioLink(server(key))
-            from assent.upstreams.sandbox.plan import sandboxed_link
-
-            made = self._sandboxed[name] = sandboxed_link(plan, lambda start: server(key, start), self._store)
+            box = load_feature("sandbox")
+            made: SandboxedLink = box.sandboxed_link(plan, lambda start: server(key, start), self._store)
+            self._sandboxed[name] = made
             return made
 
         if upstream.auth is None:
@@ -173,21 +169,20 @@ class UpstreamFactory:
         )
         return PerUserStdioLink(link().upstream, processes)
 
-    def _api_link(self, name: str, upstream: UpstreamSettings, source: str) -> OpenApiLink:
+    def _api_link(self, name: str, upstream: UpstreamSettings, source: str) -> UpstreamLink:
         assert upstream.base_url is not None
-        live = self._api_endpoint(name, upstream.base_url, upstream.headers, upstream.timeout)
+        live = self._api_pool(name, upstream.base_url, upstream.headers, upstream.timeout)
         test = None
         if upstream.test is not None:
-            test = self._api_endpoint(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
-        return OpenApiLink(name, source, live, test, fetch=fetch_text if "://" in source else None)
+            test = self._api_pool(f"{name} (test)", upstream.test.url, upstream.test.headers, upstream.timeout)
+        link: UpstreamLink = load_feature("openapi").open_api_link(name, source, live, test, fetch_text)
+        return link
 
-    def _api_endpoint(self, name: str, base: str, headers: Mapping[str, str], timeout: int) -> tuple[str, SendHttp]:
+    def _api_pool(self, name: str, base: str, headers: Mapping[str, str], timeout: int) -> tuple[str, Pool]:
         target, circuit_breaker = _target(name, base, headers), CircuitBreaker(name, time.monotonic)
         pool = Pool(name, target, Limits(silence=float(timeout)), circuit_breaker)
         self.pools.append(pool)
-        from assent.upstreams.openapi.upstream import send_over
-
-        return base, send_over(pool)
+        return base, pool
 
     def _server(
         self, name: str, upstream: UpstreamSettings, url: str, headers: Mapping[str, str], provider: str
@@ -207,19 +202,17 @@ class UpstreamFactory:
     def _credentials(self, name: str, upstream: UpstreamSettings, url: str, provider: str) -> Credentials | None:
         if upstream.auth is None:
             return None
-        from assent.upstreams.oauth.tokens import KeyCredentials, OAuthCredentials, TokenSource
-
+        made: Credentials
+        oauth = load_feature("oauth")
         if upstream.auth == "key":
-            return KeyCredentials(name, self._vault, upstream.key_header, upstream.key_prefix)
-        tokens = self._tokens[name] = TokenSource(name, self._vault, time.time)
-        connected = OAuthCredentials(tokens)
-        if upstream.oauth.exchange is None:
-            return connected
-        from assent.upstreams.oauth.tokens import ExchangedTokens, ExchangingCredentials
-
-        return ExchangingCredentials(
-            ExchangedTokens(name, _exchange_terms(upstream.oauth, url, provider), time.time), connected
-        )
+            made = oauth.KeyCredentials(name, self._vault, upstream.key_header, upstream.key_prefix)
+            return made
+        tokens = self._tokens[name] = oauth.TokenSource(name, self._vault, time.time)
+        made = oauth.OAuthCredentials(tokens)
+        if upstream.oauth.exchange is not None:
+            terms = _exchange_terms(upstream.oauth, url, provider)
+            made = oauth.ExchangingCredentials(oauth.ExchangedTokens(name, terms, time.time), made)
+        return made
 
     def sandbox_status(self, name: str) -> tuple[str, tuple[str, ...]]:
         """How an upstream is confined, and what was stopped."""
@@ -246,11 +239,9 @@ def _sandbox_plan(
     chosen = upstream.sandbox
     if chosen.mode == "off":
         return None
-    from assent.upstreams.sandbox.errors import CannotConfine
-    from assent.upstreams.sandbox.plan import make_plan
-
+    box = load_feature("sandbox")
     try:
-        return make_plan(
+        plan: Plan = box.make_plan(
             name,
             chosen.mode,
             command,
@@ -261,18 +252,17 @@ def _sandbox_plan(
             hosts=chosen.hosts,
             instances=chosen.instances,
         )
-    except CannotConfine as missing:
+    except box.CannotConfine as missing:
         raise SettingsError(Fault(str(missing), missing.remedy, f"upstreams.{name}.sandbox")) from None
+    return plan
 
 
 def _exchange_terms(own: UpstreamClient, url: str, provider: str) -> ExchangeTerms:
-    from assent.upstreams.oauth.discovery import OAuthClient
-    from assent.upstreams.oauth.tokens import ExchangeTerms
-
+    oauth = load_feature("oauth")
     assert own.exchange is not None and own.client_id is not None
     at_provider = own.identity_provider
     asking = (at_provider.client_id, at_provider.client_secret) if at_provider else (own.client_id, own.client_secret)
-    return ExchangeTerms(
+    terms: ExchangeTerms = oauth.ExchangeTerms(
         url,
         own.exchange,
         own.issuer or provider,
@@ -280,15 +270,10 @@ def _exchange_terms(own: UpstreamClient, url: str, provider: str) -> ExchangeTer
         own.client_secret,
         own.scopes,
         provider,
-        OAuthClient(*asking, "client_secret_basic" if asking[1] is not None else "none"),
+        oauth.OAuthClient(*asking, "client_secret_basic" if asking[1] is not None else "none"),
         own.subject_token,
     )
-
-
-async def _close(link: Link) -> None:
-    """Closes what a link has besides its pools: a process, suspended calls."""
-    if not isinstance(link, OpenApiLink):
-        await link.close()
+    return terms
 
 
 def _target(name: str, url: str, headers: Mapping[str, str]) -> UpstreamAddress:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from assent.core.call import Call
 from assent.core.principal import Principal
@@ -29,8 +29,13 @@ from assent.mcp.tracing import CARRIED, LONGEST, inject_trace_context
 from assent.ports import NotReached, NotRun, OutcomeUnknown
 from assent.upstreams.conditional_tools import ConditionalTools
 from assent.upstreams.errors import NotConnected, Unauthorized, UpstreamError, safe_error_text
+from assent.upstreams.subscriptions import Notice, Subscriptions
 from assent.upstreams.suspended_calls import Ask, SuspendedCalls, UnknownRequestState
 from assent.web.asgi import Headers
+
+if TYPE_CHECKING:
+    from assent.upstreams.compiled_tools import CompiledTools, UpstreamPolicy
+    from assent.upstreams.http.pool import Pool
 
 logger = logging.getLogger(__name__)
 
@@ -49,20 +54,86 @@ _BEFORE_RUNNING = frozenset(
 )
 
 
-class McpLink:
-    """The part of a link that is the same for every MCP server, over HTTP or stdio."""
+class UpstreamLink:
+    """The connection to one upstream, as the gateway uses it."""
+
+    pools: tuple[Pool, ...] = ()
+    """The connections that only this link uses."""
+    conditional_tools: ConditionalTools | None = None
+    is_local_document = is_process = False
+    relayed = False
+    """Whether clients talk to the upstream in its own sessions."""
+    streams = False
+    """Whether a caller in a relayed session expects its responses as streams."""
+    per_user = False
+    """Whether each person has an account of their own there."""
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.conditional_tools = ConditionalTools(name, self._list_as)
 
     @property
     def described(self) -> Described | None:
         """The upstream's last description of itself."""
         raise NotImplementedError
 
+    async def load(self) -> list[dict[str, Any]]:
+        """Load every tool definition as the upstream wrote it. Raises UpstreamError if that fails."""
+        raise NotImplementedError
+
     def run(self, call: Call, key: str | None, mcp_request: McpRequest) -> Result:
         """Run a governed call."""
+        raise NotImplementedError
+
+    def read(self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest) -> Result:
+        """Call another, read-only tool of the upstream; the client is not asked anything."""
+        raise NotImplementedError
+
+    async def missing_connection(self, principal: Principal) -> str | None:
+        """What a person must allow before this caller can be served: a scope, or "" for any; None if nothing."""
+        return None
+
+    def note_tools(self, tools: Sequence[Tool]) -> None:
+        """Learn which tools, with their contracts, the server has."""
+
+    def subscriptions(self, notice: Notice) -> Subscriptions | None:
+        """The gateway's subscriptions there; None if it sends no notifications."""
+        return None
+
+    async def retire(self, patience: float) -> None:
+        """Wait for running requests within a bound, then close."""
+        await self.close()
+
+    async def close(self) -> None:
+        """Close what the link has beside its pools."""
+
+
+@runtime_checkable
+class DocumentLink(Protocol):
+    """A link whose tools come from a document that the operator chose. They are not pinned."""
+
+    @property
+    def excluded(self) -> Mapping[str, str]:
+        """The operations that can be no tool, each with the reason."""
+
+    def take_in(
+        self,
+        overlays: Mapping[str, Mapping[str, Any]],
+        policy: UpstreamPolicy,
+        unaccepted: Mapping[str, str] | None = None,
+    ) -> CompiledTools:
+        """Compile the operations; a contract file's fields replace those of the document."""
+
+
+class McpLink(UpstreamLink):
+    """The part of a link that is the same for every MCP server, over HTTP or stdio."""
+
+    conditional_tools: ConditionalTools
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.conditional_tools = ConditionalTools(name, self._list_as)
+
+    def run(self, call: Call, key: str | None, mcp_request: McpRequest) -> Result:
         arguments = arguments_with_key(call, key)
         params = {"name": call.tool.wire_name, "arguments": arguments, **mcp_request.answers}
         meta, fields = _meta(mcp_request), param_headers(call.tool, arguments)
@@ -77,15 +148,10 @@ class McpLink:
         return self._call_tool(call, params, fields, mcp_request)
 
     def read(self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest) -> Result:
-        """Call another, read-only tool of the upstream; the client is not asked anything."""
         if mcp_request.era is Era.MODERN:
             mcp_request = replace(mcp_request, capabilities=None)
         params = {"name": tool.wire_name, "arguments": dict(arguments)}
         return self._call_tool(call, params, param_headers(tool, arguments), mcp_request, safe=True)
-
-    async def missing_connection(self, principal: Principal) -> str | None:
-        """What a person must allow before this caller can be served: a scope, or "" for any; None if nothing."""
-        return None
 
     @property
     def capabilities(self) -> Mapping[str, Any]:

@@ -19,7 +19,7 @@ from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.http.subscriptions import HttpSubscriptions
-from assent.upstreams.subscription_counts import MOST_RESOURCES, TooManyResources
+from assent.upstreams.subscriptions import MOST_RESOURCES, TooManyResources
 from support.scripted_server import Conversation, ScriptedServer
 
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"

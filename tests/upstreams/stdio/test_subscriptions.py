@@ -16,7 +16,7 @@ from assent.upstreams.errors import ConnectionLost
 from assent.upstreams.stdio.process import LaunchSpec
 from assent.upstreams.stdio.server import StdioUpstream
 from assent.upstreams.stdio.subscriptions import StdioSubscriptions
-from assent.upstreams.subscription_counts import TooManyResources
+from assent.upstreams.subscriptions import TooManyResources
 from support.transports import ROOT
 
 LIBRARIES = str(ROOT / "tests" / "support" / "library_server.py")
@@ -88,7 +88,7 @@ async def test_what_is_watched_is_watched_in_the_next_process_too_and_what_was_l
 async def test_no_more_resources_are_watched_than_there_is_room_for(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assent.upstreams.subscription_counts.MOST_RESOURCES", 1)
+    monkeypatch.setattr("assent.upstreams.subscriptions.MOST_RESOURCES", 1)
     async with scene.listening():
         await scene.upstream_subscriptions.watch("beta://books/1")
         with pytest.raises(TooManyResources):

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from assent.checks.verify.observe import ToolSession
 from assent.core.question import visible
-from assent.upstreams.sandbox.errors import CannotConfine
-from assent.upstreams.sandbox.grants import STRONGEST, Attempt, Grants, Kind
-from assent.upstreams.sandbox.programs import find_program
-from assent.upstreams.sandbox.trace import traced
-from assent.upstreams.sandbox.usage import Observer, Usage
+from assent.features import load_feature
 
 _GRACE = 5.0
 
@@ -82,20 +77,12 @@ class HangGuard:
         self._end(code)
 
 
-_MOST_NOTES = 5
-
-
-class Touched(Observer):
-    """What each tool touched beside the system's files and the program's own."""
+class Touched:
+    """What each tool touched beside the system's files and the program's own, as the sandbox feature traces it."""
 
     def __init__(self, file: Path, command: Sequence[str], env: Mapping[str, str]) -> None:
-        self._log, self._read, self.usage, self._tool = file, 0, Usage(), ""
-        self.command = traced(str(file), command)
-        try:
-            program = find_program(command, env, None).reads
-        except CannotConfine:
-            program = {}
-        super().__init__("", self.usage, Grants(program=program), lambda: STRONGEST, list, confined=False)
+        self._traced = load_feature("sandbox_trace").TracedUsage(file, command, env)
+        self.command: list[str] = self._traced.command
 
     def over(self, session: ToolSession) -> ToolSession:
         """The session, with what the server does during each call kept for its tool."""
@@ -103,29 +90,16 @@ class Touched(Observer):
 
     @contextmanager
     def _keep_for(self, tool: str) -> Iterator[None]:
-        self.take("")
+        self._traced.take("")
         try:
             yield
         finally:
-            self.take(tool)
+            self._traced.take(tool)
 
     def take(self, tool: str) -> None:
         """Read what was written since the last look; it belongs to this tool."""
-        self._tool = tool
-        text = self._log.read_text(encoding="utf-8") if self._log.exists() else ""
-        lines, self._read = text[self._read :].splitlines(), len(text)
-        for line in lines:
-            kind, _, target = line.partition(" ")
-            self(Attempt(cast(Kind, kind), ast.literal_eval(target)))
+        self._traced.take(tool)
 
     def notes(self) -> Iterator[str]:
         """What tools changed and reached, in words."""
-        for tool, found in sorted(self.usage.used.items()):
-            for kind, verb in (("write", "changed"), ("network", "reached")):
-                targets = sorted(one.target for one in found if one.kind == kind and tool)
-                more = f" and {len(targets) - _MOST_NOTES} more" if len(targets) > _MOST_NOTES else ""
-                if targets:
-                    yield f"{tool} {verb} {', '.join(targets[:_MOST_NOTES])}{more}"
-
-    def _keep(self, attempt: Attempt) -> None:
-        self.usage.add([self._tool], attempt, stopped=False)
+        yield from self._traced.notes()

@@ -18,12 +18,11 @@ from assent.gateway.passthrough.relay import Relay
 from assent.gateway.served_tools import ServedTools
 from assent.gateway.sessions.notifications import Notifications
 from assent.gateway.sessions.table import SessionTable
-from assent.gateway.upstream_factory import Link
 from assent.mcp.server_identity import ServerIdentity
 from assent.pipeline.other_requests import OtherRequests
-from assent.upstreams.http.link import HttpLink
-from assent.upstreams.http.subscriptions import Subscriptions
+from assent.upstreams.link import UpstreamLink
 from assent.upstreams.resources import merge_capabilities
+from assent.upstreams.subscriptions import Subscriptions
 
 MOST_INSTRUCTIONS = 16_384
 
@@ -50,7 +49,7 @@ class Passthrough:
     def __init__(
         self,
         runtime: PassthroughParts,
-        links: Mapping[str, Link],
+        links: Mapping[str, UpstreamLink],
         served: ServedTools,
         catalogue: Catalogue,
         others: OtherRequests,
@@ -87,7 +86,7 @@ class Passthrough:
     def relays(self) -> bool:
         """Whether non-tool methods are relayed to the only upstream."""
         link = next(iter(self._links.values()), None)
-        return len(self._links) == 1 and isinstance(link, HttpLink) and link.relayed
+        return len(self._links) == 1 and link is not None and link.relayed
 
     def server_info(self) -> dict[str, Any]:
         name, link = next(iter(self._links.items())) if len(self._links) == 1 else ("", None)

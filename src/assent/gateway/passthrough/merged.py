@@ -31,9 +31,8 @@ from assent.pipeline.other_requests import COMPLETE, GET, READ, OtherRequests, T
 from assent.ports import NotReached, OutcomeUnknown
 from assent.rules.guards.workload import characters_in, run_large
 from assent.upstreams.errors import Unreachable, UpstreamError, safe_error_text
-from assent.upstreams.http.subscriptions import Subscriptions
 from assent.upstreams.resources import ListedResources, dedupe_by_name, owner_of
-from assent.upstreams.subscription_counts import TooManyResources
+from assent.upstreams.subscriptions import Subscriptions, TooManyResources
 
 logger = logging.getLogger(__name__)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from assent.core.principal import Principal
 from assent.core.record_scope import is_operator
+from assent.features import load_feature
 from assent.people.api.problems import ApiProblem
 from assent.people.api.routes import ApiRequest, Route, Schema
 from assent.upstreams.credentials import SHARED, PersonOwner, owner_of
@@ -37,10 +38,8 @@ async def list_connections(asked: ApiRequest) -> dict[str, Any]:
 
 async def disconnect(asked: ApiRequest) -> dict[str, Any]:
     """Forget a connection and end its token at the authorization server."""
-    from assent.upstreams.oauth.grants import disconnect as end_connection
-
-    name = upstream_of(asked)
-    await end_connection(asked.state.vault, name, connection_owner(asked, name), asked.principal)
+    name, end = upstream_of(asked), load_feature("oauth_sign_in").disconnect
+    await end(asked.state.vault, name, connection_owner(asked, name), asked.principal)
     asked.state.forget_credential(name, connection_owner(asked, name))
     return await _shown(asked, name)
 

@@ -14,10 +14,11 @@ from assent.ports import NotReached
 from assent.upstreams.credentials import SHARED, CredentialOwner, owner_of
 from assent.upstreams.errors import NotConnected, ProtocolViolation, SessionLost, UpstreamError, setting_of
 from assent.upstreams.http.client import HttpUpstream
-from assent.upstreams.http.pool import Pool
 from assent.upstreams.http.sessions import SessionContext
+from assent.upstreams.http.subscriptions import HttpSubscriptions
 from assent.upstreams.link import McpLink, Result, suspended_call, with_log_level
 from assent.upstreams.resources import ListedResources
+from assent.upstreams.subscriptions import Notice, Subscriptions
 from assent.web.asgi import Headers
 
 T = TypeVar("T")
@@ -25,10 +26,6 @@ T = TypeVar("T")
 
 class HttpLink(McpLink):
     """An upstream behind a URL, with its test endpoint if it has one."""
-
-    is_local_document = False
-    pools: tuple[Pool, ...] = ()
-    """The connections that only this link uses."""
 
     def __init__(
         self,
@@ -41,30 +38,21 @@ class HttpLink(McpLink):
         per_user: bool = False,
     ) -> None:
         super().__init__(name)
-        self.per_user, self._relayable = per_user, relayable
+        self.per_user, self.relayed = per_user, relayed and relayable
         self.live, self._test = live, test
-        self.relayed = relayed
-
-    @property
-    def relayed(self) -> bool:
-        """Whether clients talk to the upstream in its own sessions."""
-        return self._relayed
-
-    @relayed.setter
-    def relayed(self, alone: bool) -> None:
-        self._relayed = alone and self._relayable
 
     @property
     def described(self) -> Described | None:
         return self.live.described
 
     @property
-    def streams(self) -> bool:
-        """Whether a caller in a relayed session expects its responses as streams."""
+    def streams(self) -> bool:  # type: ignore[override]
         return self.relayed and self.live.streams
 
+    def subscriptions(self, notice: Notice) -> Subscriptions:
+        return HttpSubscriptions(self.live, notice, per_user=self.per_user)
+
     async def load(self) -> list[dict[str, Any]]:
-        """Load every tool definition as the upstream wrote it. Raises UpstreamError if that fails."""
         self.live.described = await self._describe()
         return await self.conditional_tools.load()
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 from assent.mcp.channel import ACKNOWLEDGED
 from assent.mcp.jsonrpc import RpcError
@@ -15,29 +15,7 @@ from assent.upstreams.errors import ProtocolViolation, SessionLost, Unreachable,
 from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.sessions import SessionContext
 from assent.upstreams.http.streams import stream_messages
-from assent.upstreams.subscription_counts import ResourceInterest
-
-LISTS = {
-    "tools": "toolsListChanged",
-    "prompts": "promptsListChanged",
-    "resources": "resourcesListChanged",
-}
-
-Notice = Callable[[dict[str, Any]], None]
-
-
-class Subscriptions(Protocol):
-    """The gateway's subscriptions at one upstream, shared by all its clients."""
-
-    was_heard: bool
-
-    async def listen(self, described: Described) -> None: ...
-
-    async def watch(self, uri: str, caller: Hashable = None) -> None: ...
-
-    async def leave(self, uri: str, caller: Hashable = None) -> None: ...
-
-    def close(self) -> None: ...
+from assent.upstreams.subscriptions import LISTS, Notice, ResourceInterest, strip_subscription_meta
 
 
 class HttpSubscriptions:
@@ -167,14 +145,3 @@ class HttpSubscriptions:
     def _on_message(self, message: dict[str, Any]) -> None:
         if (notification := strip_subscription_meta(message)) is not None:
             self._notice(notification)
-
-
-def strip_subscription_meta(message: dict[str, Any]) -> dict[str, Any] | None:
-    """The notification as in the handshake era; the subscription id concerns only gateway and upstream."""
-    method, params = message.get("method"), message.get("params")
-    if not isinstance(method, str) or "id" in message:
-        return None
-    notification: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
-    if isinstance(params, dict) and (kept := {key: value for key, value in params.items() if key != "_meta"}):
-        notification["params"] = kept
-    return notification

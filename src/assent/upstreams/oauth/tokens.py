@@ -17,10 +17,12 @@ from assent.upstreams.credentials import CredentialOwner, Credentials, bearer_li
 from assent.upstreams.errors import NotConnected, OAuthProblem, Unreachable
 from assent.upstreams.oauth.discovery import (
     AuthorizationServer,
-    OAuthClient,
     discover,
     discover_token_endpoint,
     new_http,
+)
+from assent.upstreams.oauth.discovery import (
+    OAuthClient as OAuthClient,
 )
 from assent.upstreams.oauth.grants import (
     Subject,

@@ -20,6 +20,7 @@ from assent.mcp.server_identity import Described
 from assent.ports import NotReached
 from assent.upstreams.compiled_tools import NO_CONTRACT, CompiledTools, UpstreamPolicy
 from assent.upstreams.http.pool import Pool
+from assent.upstreams.link import UpstreamLink
 
 if TYPE_CHECKING:
     from assent.upstreams.openapi.api import ApiTool
@@ -29,13 +30,8 @@ _TEXTS = ("title", "category_label", "meta")
 Fetch = Callable[[str], Awaitable[str]]
 
 
-class OpenApiLink:
+class OpenApiLink(UpstreamLink):
     """An upstream that is an HTTP API: its tools come from a document, its calls go to the configured address."""
-
-    streams = False
-    conditional_tools = None
-    pools: tuple[Pool, ...] = ()
-    """The connections that only this link uses."""
 
     def __init__(
         self,
@@ -48,8 +44,8 @@ class OpenApiLink:
     ) -> None:
         from assent.upstreams.openapi.api import ApiDescription
 
-        self.name = name
-        self.described: Described | None = None
+        super().__init__(name)
+        self._described: Described | None = None
         self.api = ApiDescription({})
         self._source, self._fetch = source, fetch
         self._addresses = {"live": live} | ({"test": test} if test is not None else {})
@@ -57,7 +53,15 @@ class OpenApiLink:
         self._text: str | None = None
 
     @property
-    def is_local_document(self) -> bool:
+    def described(self) -> Described | None:
+        return self._described
+
+    @property
+    def excluded(self) -> Mapping[str, str]:
+        return {one.name: one.reason for one in self.api.excluded}
+
+    @property
+    def is_local_document(self) -> bool:  # type: ignore[override]
         """Whether the document is a local file, which cannot be temporarily unreachable."""
         return self._fetch is None
 
@@ -83,7 +87,7 @@ class OpenApiLink:
         library = library_of(text, self._source)
         api = read_api(library, infer=classify)
         self._endpoints = {mode: OpenApiUpstream(api, base, send) for mode, (base, send) in self._addresses.items()}
-        self.described = Described(LATEST_MODERN_VERSION, _info(library.root), {}, None)
+        self._described = Described(LATEST_MODERN_VERSION, _info(library.root), {}, None)
         self.api, self._text = api, text
 
     def take_in(
@@ -92,7 +96,6 @@ class OpenApiLink:
         policy: UpstreamPolicy,
         unaccepted: Mapping[str, str] | None = None,
     ) -> CompiledTools:
-        """Compile the operations; a contract file's fields replace those of the document."""
         tools: list[Tool] = []
         hidden: dict[str, tuple[str, ...]] = {}
         withheld = {policy.canonical(one.name): one.reason for one in self.api.excluded}
@@ -160,3 +163,13 @@ def _info(root: Mapping[str, Any]) -> dict[str, Any]:
     info = root.get("info")
     fields = info if isinstance(info, Mapping) else {}
     return {"name": str(fields.get("title") or "api")[:200], "version": str(fields.get("version") or "0")[:100]}
+
+
+def open_api_link(
+    name: str, source: str, live: tuple[str, Pool], test: tuple[str, Pool] | None, fetch: Fetch
+) -> OpenApiLink:
+    """The link to an API: its document is a file or a URL, its addresses have their own connections."""
+    from assent.upstreams.openapi.upstream import send_over
+
+    other = None if test is None else (test[0], send_over(test[1]))
+    return OpenApiLink(name, source, (live[0], send_over(live[1])), other, fetch=fetch if "://" in source else None)

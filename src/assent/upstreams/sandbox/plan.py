@@ -13,7 +13,8 @@ import orjson
 from assent.core.document import Document
 from assent.errors import StoreError
 from assent.ports import Store
-from assent.upstreams.sandbox.errors import CannotConfine
+from assent.upstreams.sandbox.bubblewrap import box_environment as box_environment
+from assent.upstreams.sandbox.errors import CannotConfine as CannotConfine
 from assent.upstreams.sandbox.grants import Grants, host_rule, real_grants
 from assent.upstreams.sandbox.link import MakeServer, Plan, SandboxedLink
 from assent.upstreams.sandbox.programs import find_program

@@ -5,22 +5,63 @@ For programs that start servers in their own way. Where the machine cannot obser
 
 from __future__ import annotations
 
+import ast
 import os
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import cast
 
 from assent.upstreams.sandbox.errors import CannotConfine
 from assent.upstreams.sandbox.filters import reporting_filter
-from assent.upstreams.sandbox.grants import Attempt
+from assent.upstreams.sandbox.grants import STRONGEST, Attempt, Grants, Kind
 from assent.upstreams.sandbox.launch import SHIM, descriptor_of
+from assent.upstreams.sandbox.programs import find_program
 from assent.upstreams.sandbox.supervisor import Supervisor
+from assent.upstreams.sandbox.usage import Observer, Usage
+
+_MOST_NOTES = 5
 
 
 def traced(file: str, command: Sequence[str]) -> list[str]:
     """The words that run a command and write its attempts into a file, one in each line."""
     return [sys.executable, "-m", "assent.upstreams.sandbox.trace", file, *command]
+
+
+class TracedUsage(Observer):
+    """What each tool of a traced command touched beside the system's files and the program's own."""
+
+    def __init__(self, file: Path, command: Sequence[str], env: Mapping[str, str]) -> None:
+        self._log, self._read, self.usage, self._tool = file, 0, Usage(), ""
+        self.command = traced(str(file), command)
+        try:
+            program = find_program(command, env, None).reads
+        except CannotConfine:
+            program = {}
+        super().__init__("", self.usage, Grants(program=program), lambda: STRONGEST, list, confined=False)
+
+    def take(self, tool: str) -> None:
+        """Read what was written since the last look; it belongs to this tool."""
+        self._tool = tool
+        text = self._log.read_text(encoding="utf-8") if self._log.exists() else ""
+        lines, self._read = text[self._read :].splitlines(), len(text)
+        for line in lines:
+            kind, _, target = line.partition(" ")
+            self(Attempt(cast(Kind, kind), ast.literal_eval(target)))
+
+    def notes(self) -> Iterator[str]:
+        """What tools changed and reached, in words."""
+        for tool, found in sorted(self.usage.used.items()):
+            for kind, verb in (("write", "changed"), ("network", "reached")):
+                targets = sorted(one.target for one in found if one.kind == kind and tool)
+                more = f" and {len(targets) - _MOST_NOTES} more" if len(targets) > _MOST_NOTES else ""
+                if targets:
+                    yield f"{tool} {verb} {', '.join(targets[:_MOST_NOTES])}{more}"
+
+    def _keep(self, attempt: Attempt) -> None:
+        self.usage.add([self._tool], attempt, stopped=False)
 
 
 def main(file: str, command: list[str]) -> int:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from assent.core.principal import Principal
-from assent.core.tool import Tool
 from assent.mcp.channel import StreamListener, asks_of
 from assent.mcp.requests import Era, McpRequest
 from assent.mcp.server_identity import Described
 from assent.ports import NotReached
-from assent.upstreams.http.pool import Pool
 from assent.upstreams.link import McpLink, suspended_call, with_log_level
 from assent.upstreams.resources import ListedResources
 from assent.upstreams.stdio.logs import StdioLogs, lower_log_level
 from assent.upstreams.stdio.questions import StdioQuestions
 from assent.upstreams.stdio.server import StdioUpstream
+from assent.upstreams.stdio.subscriptions import StdioSubscriptions
+from assent.upstreams.subscriptions import Notice, Subscriptions
 from assent.upstreams.suspended_calls import SuspendedCalls
 from assent.web.asgi import Headers
 
@@ -24,12 +24,7 @@ from assent.web.asgi import Headers
 class StdioLink(McpLink):
     """An upstream that one command starts. All callers share the process."""
 
-    is_local_document = False
-    pools: tuple[Pool, ...] = ()
-    """The connections that only this link uses."""
-
-    streams = False
-    per_user = False
+    is_process = True
 
     def __init__(self, upstream: StdioUpstream) -> None:
         super().__init__(upstream.name)
@@ -45,7 +40,6 @@ class StdioLink(McpLink):
         return self.upstream.known
 
     async def load(self) -> list[dict[str, Any]]:
-        """Load every tool definition as the server wrote it. Raises UpstreamError if that fails."""
         described = await self.upstream.ready()
         if "tools" not in described.capabilities:
             return []
@@ -57,11 +51,10 @@ class StdioLink(McpLink):
         """List the tools; a handshake server has its clients' capabilities since it started."""
         return await self.upstream.list_all("tools/list", "tools", capabilities)
 
-    def note_tools(self, tools: Sequence[Tool]) -> None:
-        """Learn which tools, with their contracts, the server has."""
+    def subscriptions(self, notice: Notice) -> Subscriptions:
+        return StdioSubscriptions(self.upstream, notice, per_user=self.per_user)
 
     async def retire(self, patience: float) -> None:
-        """Wait for running requests within a bound, then close."""
         await self.upstream.retire(patience)
         await self.close()
 

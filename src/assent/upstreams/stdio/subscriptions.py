@@ -12,9 +12,8 @@ from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import INVALID_PARAMS
 from assent.mcp.server_identity import Described
 from assent.upstreams.errors import ProtocolViolation, UpstreamError
-from assent.upstreams.http.subscriptions import LISTS, Notice, strip_subscription_meta
 from assent.upstreams.stdio.server import StdioUpstream
-from assent.upstreams.subscription_counts import ResourceInterest
+from assent.upstreams.subscriptions import LISTS, Notice, ResourceInterest, strip_subscription_meta
 
 
 class StdioSubscriptions:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from starlette.responses import Response
 
 from assent.core.document import Document
+from assent.features import load_feature
 from assent.people.api.connections import connection_owner, disconnect, keep_key, list_connections, upstream_of
 from assent.people.api.inputs import form_body
 from assent.people.console.address import address_of
@@ -26,8 +27,8 @@ async def show_connections(page: PageRequest) -> Response:
 async def begin_connection(page: PageRequest) -> Response:
     """Lead the person's browser to the upstream's authorization server."""
     from assent.upstreams.errors import OAuthProblem
-    from assent.upstreams.oauth.grants import begin_sign_in
 
+    begin_sign_in = load_feature("oauth_sign_in").begin_sign_in
     asked = page.request_of_api()
     name = upstream_of(asked)
     owner, settings = connection_owner(asked, name), asked.state.settings.upstreams[name]
@@ -60,8 +61,8 @@ async def begin_connection(page: PageRequest) -> Response:
 async def finish_connection(page: PageRequest) -> Response:
     """The authorization server's answer. Only the session that began can bring it, and only once."""
     from assent.upstreams.errors import OAuthProblem
-    from assent.upstreams.oauth.grants import SignIn, finish_sign_in
 
+    oauth = load_feature("oauth_sign_in")
     asked, state = page.request_of_api(), page.query.get("state", "")[:200]
     ports = page.context.ports()
     kept = await ports.store.delete_document(_KIND, state, ports.now()) if state else None
@@ -71,8 +72,8 @@ async def finish_connection(page: PageRequest) -> Response:
         raise PageError(403, "This connection cannot be finished.", detail)
     name, owner = body["upstream"], PersonOwner(*body["owner"])
     try:
-        started, answer = SignIn.from_json(body["sign_in"]), dict(page.query)
-        await finish_sign_in(started, answer, asked.state.vault, name, owner, page.principal, ports.now)
+        started, answer = oauth.SignIn.from_json(body["sign_in"]), dict(page.query)
+        await oauth.finish_sign_in(started, answer, asked.state.vault, name, owner, page.principal, ports.now)
     except OAuthProblem as problem:
         raise PageError(403, f"{name} is not connected.", f"{problem.detail}. Connect again.") from None
     asked.state.forget_credential(name, owner)

@@ -1,15 +1,41 @@
-"""Reference-counts resource subscriptions per upstream."""
+"""Subscriptions of the gateway at upstreams, and how many clients watch each resource."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable, Iterator
+from typing import Any, Protocol
+
+from assent.mcp.server_identity import Described
 
 MOST_RESOURCES = 500
 MOST_OF_ONE = 125
 
 Notify = Callable[[str], Awaitable[None]]
+
+
+LISTS = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+}
+
+Notice = Callable[[dict[str, Any]], None]
+
+
+class Subscriptions(Protocol):
+    """The gateway's subscriptions at one upstream, shared by all its clients."""
+
+    was_heard: bool
+
+    async def listen(self, described: Described) -> None: ...
+
+    async def watch(self, uri: str, caller: Hashable = None) -> None: ...
+
+    async def leave(self, uri: str, caller: Hashable = None) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class TooManyResources(Exception):
@@ -50,3 +76,14 @@ class ResourceInterest:
             if self._wanted[uri] <= 0:
                 del self._wanted[uri]
                 await end(uri)
+
+
+def strip_subscription_meta(message: dict[str, Any]) -> dict[str, Any] | None:
+    """The notification as in the handshake era; the subscription id concerns only gateway and upstream."""
+    method, params = message.get("method"), message.get("params")
+    if not isinstance(method, str) or "id" in message:
+        return None
+    notification: dict[str, Any] = {"jsonrpc": "2.0", "method": method}
+    if isinstance(params, dict) and (kept := {key: value for key, value in params.items() if key != "_meta"}):
+        notification["params"] = kept
+    return notification
