@@ -1,4 +1,4 @@
-"""The `assent` command line. A wrapped server goes to the engine before anything of the command line is imported."""
+"""The `assent` command line. Wrapped servers and hooks go to the engine before it is imported."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ def main() -> None:
         from assent.gateway.engine import door
 
         if (wrap := door.parse(sys.argv[2:])) is not None and (code := door.run(wrap)) is not None:
+            sys.exit(code)
+    if sys.argv[1:2] == ["hook"] and sys.platform != "win32":
+        from assent.hooks import knock
+
+        if (parsed := knock.parse(sys.argv[2:])) is not None and (code := knock.run(*parsed)) is not None:
             sys.exit(code)
     from assent.cli.commands import main
 

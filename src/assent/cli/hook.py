@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from assent.hooks import knock
 from assent.hooks.answers import CLIENTS, failure
 
 
@@ -29,7 +30,7 @@ def hook(client: str, config: Path | None) -> None:
     try:
         from assent.features import load_feature
 
-        answer = load_feature("hooks").answer_here(config, client, sys.stdin.buffer.read())
+        answer = load_feature("hooks").answer_here(config, client, knock.held or sys.stdin.buffer.read())
     except Exception as error:
         answer = failure(client, f"{type(error).__name__} in Assent")
     click.echo(answer)

@@ -155,6 +155,8 @@ def _shell_effect(command: Any, cwd: str, project: str) -> Effect:
     effect = effect_of(command)
     if effect.kind in ("write", "read", "fetch") and any(_is_secret(path, cwd) for path in effect.paths):
         return Effect("read_secret", "it names a file with credentials")
+    if effect.kind == "fetch":
+        return effect._replace(kind="fetch_shell")
     return _write_effect(effect.paths, cwd, project, effect.why) if effect.kind == "write" else effect
 
 

@@ -13,7 +13,7 @@ from assent.mcp import strict_json
 from assent.mcp.strict_json import JsonLimits, Malformed
 
 Kind = Literal["before", "after", "prompt", "start", "end", "other"]
-MOST_EVENT = 32 * 1024 * 1024
+MOST_EVENT = 5 * 1024 * 1024
 """The largest event, in bytes. A client sends a whole file that it writes, or the whole output of a command."""
 _LIMITS = JsonLimits(MOST_EVENT)
 MOST_RESULT = 1_000_000

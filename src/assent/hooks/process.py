@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from assent.config.keyring import Keyring
 from assent.config.load import load_settings, user_settings
@@ -20,7 +21,7 @@ from assent.hooks.contracts import BuiltinTools
 from assent.hooks.door import HookDoor, HookSource
 from assent.hooks.mcp_servers import is_governed_elsewhere
 from assent.pipeline.ports_factory import make_ports
-from assent.ports import Ports, no_command
+from assent.ports import Ports, Store, no_command
 from assent.stores.open import open_store
 
 ANSWERS_WITHIN = 20.0
@@ -28,9 +29,11 @@ ANSWERS_WITHIN = 20.0
 _UNUSED = ("upstreams", "auth.api_keys", "auth.jwt", "auth.embedded", "console", "notify")
 
 
-def hook_settings(config: Path | None) -> Settings:
+def hook_settings(config: Path | None, environment: Mapping[str, str] = os.environ) -> Settings:
     """The named configuration or the user's own, as hooks use it."""
-    return local_settings(load_settings(config, unused=_UNUSED) if config else user_settings(unused=_UNUSED))
+    if config is None:
+        return local_settings(user_settings(environment, unused=_UNUSED))
+    return local_settings(load_settings(config, environment, unused=_UNUSED))
 
 
 def local_settings(settings: Settings) -> Settings:
@@ -88,18 +91,22 @@ async def _answer(config: Path | None, client: str, raw: bytes) -> str:
     settings = hook_settings(config)
     store = await open_store(settings.store)
     try:
-        keyring = Keyring(Path(settings.secrets.directory))
-        keyring.make_all()
-        in_memory = settings.store.startswith("memory:")
-        chosen = f" -c {shlex.quote(str(config.resolve()))}" if config is not None else ""
-        ports = make_ports(
-            store,
-            Catalogue,
-            derive_key=keyring.derive,
-            keyed_hash=keyring.keyed_hash,
-            command=no_command if in_memory else lambda words: f"assent {words}{chosen}",
-            rules=rules_of(settings, policies_of(settings), flow_control(settings)),
-        )
+        ports = make_hook_ports(settings, config, store, flow_control(settings))
         return await make_door(settings, ports).answer(client, raw, source_of(os.environ))
     finally:
         await store.close()
+
+
+def make_hook_ports(settings: Settings, config: Path | None, store: Store, flow: Any) -> Ports:
+    """The ports of hooks on a store: a person decides with the command line."""
+    keyring = Keyring(Path(settings.secrets.directory))
+    keyring.make_all()
+    chosen = f" -c {shlex.quote(str(config.resolve()))}" if config is not None else ""
+    return make_ports(
+        store,
+        Catalogue,
+        derive_key=keyring.derive,
+        keyed_hash=keyring.keyed_hash,
+        command=no_command if settings.store.startswith("memory:") else lambda words: f"assent {words}{chosen}",
+        rules=rules_of(settings, policies_of(settings), flow),
+    )

@@ -78,6 +78,7 @@ _SENDING = tuple(
 )
 _REDIRECTION = re.compile(r"(?<![\w>&])(?:[12]|&)?>>?[ \t]*(?![&(>|])([A-Za-z0-9_./@%+:,=-]+)(?=$|[\s;|])")
 _SILENCE = re.compile(r"(?<![\w>&])(?:2>&1|1>&2|(?:[12]|&)?>[ \t]*/dev/null)(?=$|[\s;|])")
+_LOOPBACK = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:/[^@]*)?\Z")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$`\\!]*\"")
 
 
@@ -145,7 +146,9 @@ def _judge(words: list[str], parsed: Sequence[Word]) -> Effect:
         writes = any(_is_any(word, risky_options(parsed)) for word in parsed[1:]) or program == "wget"
         if sends:
             return Effect("share", f"{program} sends data")
-        return Effect("unreadable", f"{program} writes what it fetches") if writes else Effect("fetch", paths=())
+        if writes:
+            return Effect("unreadable", f"{program} writes what it fetches")
+        return Effect("read") if paths and all(map(_LOOPBACK.match, paths)) else Effect("fetch")
     if program in _READS:
         if any(_is_any(word, risky_options(parsed)) for word in parsed[1:]):
             severe = program == "find"
