@@ -585,7 +585,7 @@ class Rules(NamedTuple):
         if known is None or known[0] is not self.guards:
             known = self.guards, {"arguments": [], "results": []}
             for rule in self.guards:
-                if rule.match.holds_for(tool):
+                if rule.concerns(tool):
                     known[1][rule.on].append(rule)
             tool.derived["guards"] = known
         return known[1]

@@ -216,7 +216,8 @@ async def test_a_changed_definition_is_withheld_until_it_is_accepted_again(
             definitions = await gateway_app.current.links["shop"].load()  # type: ignore[attr-defined]
             assert "place_order" in gateway_app.current.catalogue.tools
         said = [record.getMessage() for record in caplog.records if str(lock) in record.getMessage()]
-        assert said == [f"the lock file {lock} does not exist: nothing is pinned until you run `assent pin --write`"]
+        until = "until you run `assent pin --write`, definitions are pinned as first seen"
+        assert said == [f"the lock file {lock} does not exist: {until}"]
         lock.write_text(pins_text({"shop": pins_of(definitions)}))
         shop.server._tool_manager.get_tool("place_order").description = "Lists nothing, harmlessly."  # type: ignore[union-attr]
         async with gateway(tmp_path, {"shop": {"url": upstream}}, pins=str(lock)) as (url, gateway_app):

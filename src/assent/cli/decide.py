@@ -91,7 +91,7 @@ async def _explain(request: Request, earlier: Sequence[EarlierResult], settings:
 
 def _depends_on_upstreams(settings: Settings) -> bool:
     """Whether the upstreams' lists decide if a tool is served: pins, or names that several upstreams may have."""
-    return len(settings.upstreams) > 1 or (settings.pins is not None and Path(settings.pins).exists())
+    return len(settings.upstreams) > 1 or (settings.lock_file is not None and settings.lock_file.exists())
 
 
 def _needs_upstream(contracts: Catalogue, tool: str) -> bool:

@@ -24,6 +24,7 @@ from assent.errors import AssentError, FaultsError
 
 if TYPE_CHECKING:
     from assent.config.model import Settings, UpstreamSettings
+    from assent.core.first_sight import SeenServer
 
 
 DEFAULT_GATEWAYS = ("http://127.0.0.1:8420", "http://localhost:8420")
@@ -73,6 +74,7 @@ def checks(config: Path | None, offline: bool) -> Iterator[Check]:
             settings = found
     if settings is not None:
         yield from _guards(settings)
+        yield from _protections(settings)
         yield _store(settings)
         yield _keys(settings)
         for name, upstream in settings.upstreams.items():
@@ -151,6 +153,70 @@ def _guards(settings: Settings) -> Iterator[Check]:
         if follows and not all(option in one.model_fields_set for one in rules if type(one) is rule):
             fix = f"set `{option}:` to allow more" if option else f"`assent rule {rule.rule}` says how to allow them"
             yield Check("ok", f"guard {rule.rule}: since 0.3, {follows}", fix)
+
+
+def _protections(settings: Settings) -> Iterator[Check]:
+    """What protects by default, whether it is on, and the line that switches it."""
+    if settings.preset == "recommended":
+        yield Check("ok", "preset: recommended adds guards, flow control that asks, and the sandbox in observe")
+    else:
+        yield Check("ok", "no preset is set", "`preset: recommended` adds guards, flow control and the sandbox")
+    if settings.defaults.metadata_addresses == "refuse":
+        what = "tools without a contract of yours are not sent to metadata and link-local addresses"
+        yield Check("ok", f"{what} (defaults.metadata_addresses: allow switches this off)")
+    else:
+        yield Check("warn", "tools may be sent to a cloud's metadata service", "remove defaults.metadata_addresses")
+    for name, one in settings.upstreams.items():
+        if one.roots and settings.defaults.paths_outside_roots == "refuse":
+            off = "defaults.paths_outside_roots: allow switches this off"
+            yield Check("ok", f"upstream {name}: paths outside {', '.join(one.roots)} are refused ({off})")
+    yield from _pins(settings)
+
+
+def _pins(settings: Settings) -> Iterator[Check]:
+    """How definitions are pinned, and what changed since."""
+    if not settings.pins_at_first_sight:
+        yield Check("warn", "definitions are not pinned: a server can change its tools unnoticed", "remove `pins: off`")
+        return
+    if settings.lock_file is not None and settings.lock_file.exists():
+        yield Check("ok", f"definitions are pinned in {settings.lock_file}")
+        return
+    try:
+        servers = asyncio.run(_seen(settings))
+    except (AssentError, OSError):
+        return  # The check of the store says why.
+    tools = [(server, name, one) for server in servers for name, one in server.tools.items()]
+    new = sum(not one.accepted_by for _, _, one in tools)
+    what = f"definitions are pinned as first seen: {counted(len(tools), 'tool')} seen, {new} of them not accepted"
+    yield Check("ok", f"{what} (pins: off switches this off)")
+    from assent.core.material_changes import material_changes
+
+    for server, name, one in tools:
+        if one.listed is None:
+            continue
+        material = material_changes(one.pin.definition, one.listed)
+        grade = "materially" if material else "in its wording"
+        yield Check(
+            "warn" if material else "ok",
+            f"upstream {server.upstream}: {visible(name)} changed {grade} since it was first seen",
+            f"`assent pin --accept {visible(name)}` shows the change and accepts it",
+        )
+
+
+async def _seen(settings: Settings) -> list[SeenServer]:
+    from assent.gateway.first_sight import id_of, seen_servers
+    from assent.stores.inspect import schema_of
+    from assent.stores.open import open_store
+
+    if settings.store.startswith("memory:") or not (await schema_of(settings.store))[0]:
+        return []
+    store = await open_store(settings.store)
+    try:
+        # The user's own store also holds servers that clients start with `assent wrap`.
+        known = {id_of(name, one) for name, one in settings.upstreams.items()}
+        return await seen_servers(store, known or None)
+    finally:
+        await store.close()
 
 
 def _store(settings: Settings) -> Check:

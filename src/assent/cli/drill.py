@@ -22,8 +22,8 @@ def drill(ctx: click.Context, stories: tuple[str, ...], listing: bool, as_json: 
     """Replay published MCP attacks against this configuration and say what stops them.
 
     Each STORY (all by default) runs in a sandbox with stand-in servers. Your guards, policies, limits, defaults,
-    profile, mode, pins and flow settings apply. Your upstreams, contracts, store and keys are not used. Exit code 0:
-    nothing was let through; 1: something was.
+    profile, mode, pins and flow settings apply, and stand-ins on this machine are confined as your own servers are.
+    Your upstreams, contracts, store and keys are not used. Exit code 0: nothing was let through; 1: something was.
 
     Example: assent drill -c assent.yaml tool-poisoning rug-pull
     """

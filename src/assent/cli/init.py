@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from assent.cli.client_files.backup import backups_of, keep_and_write, require_writable, restore
-from assent.cli.client_files.clients import CLIENTS
+from assent.cli.client_files.clients import CLIENTS, ClientFormat
 from assent.cli.client_files.gateways import ClientGateway, gateway_of, made_by_init
 from assent.cli.client_files.servers import (
     Changes,
@@ -29,19 +29,21 @@ from assent.errors import Fault, SettingsError
 
 
 @click.command()
-@click.option("--client", "client", required=True, metavar="NAME|FILE",
+@click.option("--team", is_flag=True, help="Write a commented assent.yaml for a team, with preset: recommended.")
+@click.option("--client", "client", metavar="NAME|FILE",
               help=f"The client ({', '.join(CLIENTS)}), or the path of its file.")  # fmt: skip
 @click.option("--write", is_flag=True, help="Change the file; a copy of the old file is kept beside it.")
 @click.option("--undo", is_flag=True, help="Restore the file as it was before --write.")
 @click.option("--hooks", is_flag=True, help="Govern the client's built-in tools (shell, edits) instead of its servers.")
 @click.option("-c", "--config", type=click.Path(path_type=Path, dir_okay=False),
               help="The configuration that servers with a URL move to, or that hooks use. Default: one for this client;"
-              " for hooks the user's own.")  # fmt: skip
-def init(client: str, write: bool, undo: bool, hooks: bool, config: Path | None) -> None:
+              " for hooks the user's own. With --team, the file to write.")  # fmt: skip
+def init(team: bool, client: str | None, write: bool, undo: bool, hooks: bool, config: Path | None) -> None:
     """Put `assent wrap` before every server of a client, or print what would change.
 
     Servers with a URL move into a configuration for this client alone; the client then reaches them through a gateway
-    (`assent serve`). Comments and order of the file stay as they are.
+    (`assent serve`). Comments and order of the file stay as they are. With --team, write a configuration for a team
+    instead.
 
     \b
     Examples:
@@ -49,9 +51,16 @@ def init(client: str, write: bool, undo: bool, hooks: bool, config: Path | None)
       assent init --client cursor --write      changes it
       assent init --client cursor --undo       takes it back
       assent init --client claude-code --hooks --write   governs its shell and edits too
+      assent init --team                       writes assent.yaml
     """
+    from assent.cli.new_configurations import write_own, write_team
     from assent.cli.shared.upstream_entries import add_upstreams
 
+    if team == (client is not None) or (team and (write or undo or hooks)):
+        raise click.UsageError("Use --client NAME with --write or --undo, or --team alone.")
+    if client is None:
+        write_team(config or Path("assent.yaml"))
+        return
     if write and undo:
         raise click.UsageError("Use either --write or --undo.")
     if write:
@@ -81,6 +90,8 @@ def init(client: str, write: bool, undo: bool, hooks: bool, config: Path | None)
         gateway.make_folder()
     kept = keep_and_write(path, file.text())
     click.echo(f"{path} is changed; the old file is {kept}.", err=True)
+    if changes.wrapped and (own := write_own()) is not None:
+        click.echo(f"{own} is written: calls are recorded, nothing is refused yet (mode: observe).", err=True)
     if changes.wrapped:
         click.echo(f"Wrapped: {', '.join(changes.wrapped)}.", err=True)
     for gateway, upstreams in changes.moved.items():
@@ -137,9 +148,12 @@ def changed(file: ClientFile, assent: str, places: Places) -> Changes:
 
 def _show(path: Path, before: str, after: str, changes: Changes) -> None:
     """Print what would change as a difference, in the client's file and in the configurations."""
+    from assent.cli.new_configurations import OWN, missing_own
     from assent.cli.shared.upstream_entries import with_upstreams
 
     _print_difference(path, before, after)
+    if changes.wrapped and (own := missing_own()) is not None:
+        _print_difference(own, "", OWN)
     for gateway, upstreams in changes.moved.items():
         old = _text_of(gateway.file) if gateway.file.exists() else ""
         new = with_upstreams(gateway.file, upstreams, gateway.new_file() if gateway.key else "")
@@ -196,7 +210,8 @@ def _undo(path: Path, places: Places) -> None:
 
 
 def _remove_added(before: str, path: Path, places: Places) -> None:
-    """Remove the upstreams that moved, and the configuration if it was made for them alone."""
+    """Remove the upstreams that moved, and the configurations that were made for this client alone."""
+    from assent.cli.new_configurations import remove_own
     from assent.cli.shared.upstream_entries import has_upstreams, remove_upstreams
 
     for gateway, upstreams in move_servers(_parsed(before, path), places).moved.items():
@@ -208,6 +223,16 @@ def _remove_added(before: str, path: Path, places: Places) -> None:
             click.echo(f"{gateway.file} is removed. If its gateway runs, stop it.", err=True)
         elif gone:
             click.echo(f"Removed from {gateway.file}: {', '.join(gone)}.", err=True)
+    if not any(map(_has_wrapped, CLIENTS.values())) and (own := remove_own()) is not None:
+        click.echo(f"{own} is removed.", err=True)
+
+
+def _has_wrapped(client: ClientFormat) -> bool:
+    """Whether a server of a client's file is still wrapped."""
+    try:
+        return bool(unwrap_servers(open_file(_text_of(client.path()), client.path().name)))
+    except (ValueError, SettingsError):
+        return False
 
 
 def _rewritten(old: str, path: Path, current: str, places: Places) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from assent.config.model import Settings
     from assent.core.pins import By, Pin, PinChange, Wanted
 
+_NO_LOCK = "Write it with `assent pin --write`; to accept what a gateway has seen: `assent pin --accept NAME`"
 Listed = dict[str, list[dict[str, Any]]]
 """Definitions by upstream; those of a TARGET under the empty name."""
 Pins = dict[str, dict[str, "Pin"]]
@@ -34,10 +36,14 @@ class Source(NamedTuple):
 
 
 @click.command(cls=TargetCommand)
-@click.argument("target", required=False)
+@click.argument("target", metavar="[TARGET|NAME]", required=False)
 @click.option("--check", is_flag=True, help="Compare with the lock file; the default.")
 @click.option("--write", is_flag=True, help="Accept the definitions as they are now, once you have seen them.")
-@click.option("--yes", is_flag=True, help="With --write: do not ask.")
+@click.option(
+    "--accept", is_flag=True, help="Accept the tool NAME as a gateway saw it last; with --all, every tool it has seen."
+)
+@click.option("--all", "every", is_flag=True, help="With --accept: all tools.")
+@click.option("--yes", is_flag=True, help="With --write or --accept: do not ask.")
 @click.option(
     "--tool",
     "only",
@@ -61,6 +67,8 @@ def pin(
     target: str | None,
     check: bool,
     write: bool,
+    accept: bool,
+    every: bool,
     yes: bool,
     only: tuple[str, ...],
     by: By | None,
@@ -73,15 +81,31 @@ def pin(
     Looks at the upstreams of the configuration, at the one that TARGET names, or at TARGET itself (a URL, a file of
     definitions, or a command after `--`). Exit code 0: equal; 1: something changed, is new or is gone.
 
-    Example: assent pin --check -c assent.yaml
+    Without a lock file, gateways pin definitions when they first see them, and withhold a tool that changed
+    materially until you accept it.
+
+    \b
+    Examples:
+      assent pin --check -c assent.yaml
+      assent pin --accept refund
     """
     from assent.checks.lint.attacks import attacks_in
     from assent.cli.shared.targets import names_nothing
     from assent.config.load import load_pins, write_pins
     from assent.core.pins import accepted_pins, check_listed_once, compare, pins_text
 
-    if check and write:
-        raise click.UsageError("--check and --write exclude each other.", ctx)
+    if check + write + accept > 1:
+        raise click.UsageError("--check, --write and --accept exclude each other.", ctx)
+    if every and not accept:
+        raise click.UsageError("--all needs --accept.", ctx)
+    if accept:
+        if every == (target is not None):
+            raise click.UsageError("--accept needs the name of a tool, or --all.", ctx)
+        if not (lock or _lock_file(config)):
+            from assent.cli.pin_accept import accept as accept_seen
+
+            ctx.exit(accept_seen(target, config, yes=yes))
+        write, only, target, yes = True, (target,) if target else (), None, yes or not sys.stdin.isatty()
     for given, option in ((only, "--tool"), (by, "--by"), (yes, "--yes")):
         if given and not write:
             raise click.UsageError(f"{option} needs --write: it says how definitions are accepted.", ctx)
@@ -89,7 +113,7 @@ def pin(
     place = lock or source.place
     known = load_pins(place)
     if known is None and not write:
-        raise SettingsError(Fault("there is no lock file", "Write it with `assent pin --write`", file=str(place)))
+        raise SettingsError(Fault("there is no lock file", _NO_LOCK, file=str(place)))
     pins, listed = known or {}, source.ask(None)
     asked = set(listed)
     if names_nothing(ctx, target):  # of an upstream that left the configuration all is gone
@@ -115,6 +139,14 @@ def pin(
     left = sum(not _meant(wanted, name, one.tool) for name, found in changes.items() for one in found)
     others = f"; {left} changes of other tools are not" if left else ""
     click.echo(f"{place}: {_count(wanted, now)} accepted{others}", err=True)
+
+
+def _lock_file(config: Path | None) -> Path | None:
+    """The lock file of the configuration, if there is one."""
+    from assent.config.load import OUTSIDE, find_settings
+
+    place = find_settings(config, unused=OUTSIDE).lock_file
+    return place if place is not None and place.exists() else None
 
 
 def _changed(found: list[PinChange]) -> bool:
@@ -147,7 +179,7 @@ def _tell_restless(source: Source, listed: Listed, pins: Pins, changed: set[str]
 def _tell_withheld(source: Source, place: Path, changes: dict[str, list[PinChange]], wanted: Wanted) -> None:
     """Say what a gateway withholds once this is written."""
     settings = source.settings
-    if settings is None or settings.pins is None or Path(settings.pins).resolve() != place.resolve():
+    if settings is None or settings.lock_file is None or settings.lock_file.resolve() != place.resolve():
         click.echo(f"No configuration here uses {place}: no gateway withholds a tool because of it.", err=True)
         return
     click.echo(
@@ -221,7 +253,7 @@ def _source(ctx: click.Context, target: str | None, headers: tuple[str, ...], co
             check_tools(definitions, name)
         return found | apis if only is None else found
 
-    return Source(ask, Path(settings.pins or LOCK), settings, restarts=True)
+    return Source(ask, settings.lock_file or Path(LOCK), settings, restarts=True)
 
 
 def _target_source(ctx: click.Context, target: str | None, headers: tuple[str, ...]) -> Source:

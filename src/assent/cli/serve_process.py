@@ -78,8 +78,8 @@ async def _check(settings: Settings) -> None:
     await check_store(settings.store)
     Keyring(Path(settings.secrets.directory)).check()
     anchors_of(settings)
-    if settings.pins is not None:
-        load_pins(Path(settings.pins))
+    if settings.lock_file is not None:
+        load_pins(settings.lock_file)
     gateway_app = await open_gateway(settings.model_copy(update={"store": "memory://"}))
     await gateway_app.stop()
     # The problems are printed below instead of logged.

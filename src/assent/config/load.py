@@ -80,7 +80,7 @@ def resolve_paths(settings: Settings, home: Path) -> Settings:
             "upstreams": upstreams,
             "contracts": tuple(map(at_home, settings.contracts)),
             "policies": tuple(map(at_home, settings.policies)),
-            "pins": at_home(settings.pins or LOCK),
+            "pins": settings.pins if settings.pins == "off" else at_home(settings.pins or LOCK),
             "secrets": SecretsSettings(directory=at_home(settings.secrets.directory)),
             "audit": settings.audit.model_copy(
                 update={"anchors": tuple(_anchor_at(at_home, anchor) for anchor in settings.audit.anchors)}

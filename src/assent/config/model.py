@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
 
 from assent.config.notify import NotifySettings
-from assent.config.sandbox import OFF, Sandbox
+from assent.config.preset import UNSAFE_HOSTS, root_guard, with_preset
+from assent.config.sandbox import OFF, GrantedPath, Sandbox
 from assent.contract.digest import digest_of
 from assent.contract.durations import Duration
 from assent.contract.parts import StepUp, Words
@@ -146,6 +148,9 @@ class UpstreamSettings(Section):
     """Where calls of test callers go; without it they are refused."""
     historic_names: HistoricNames | None = None
     """Whether hints are listed under their historic names, or under `both`; without it, as `historic_names` says."""
+    roots: tuple[GrantedPath, ...] = ()
+    """With `command`: the folders that its tools work in. A path in an argument that leads elsewhere is refused, unless
+    `defaults.paths_outside_roots` is allow."""
     sandbox: Sandbox = OFF
     """With `command`: whether the server is confined to what it is granted: off, observe, enforce, or details."""
 
@@ -160,6 +165,8 @@ class UpstreamSettings(Section):
             raise ValueError("openapi needs base_url: the OpenAPI document never decides where calls go")
         if self.sandbox.mode != "off" and self.command is None:
             raise ValueError("sandbox needs command: only a process on this machine can be confined")
+        if self.roots and self.command is None:
+            raise ValueError("roots needs command: only paths on this machine can be followed")
         if self.sandbox.instances == "by_tier" and self.identity == "per_user":
             raise ValueError("instances: by_tier cannot be used with identity: per_user; each person has one box")
         if self.transport == "sse" and self.url is None:
@@ -379,6 +386,10 @@ class Defaults(Section):
     """Retries."""
     step_up: DefaultStepUpSettings = DefaultStepUpSettings()
     """The login that critical calls need."""
+    metadata_addresses: Literal["refuse", "allow"] = "refuse"
+    """Whether tools without a written contract may be sent to a cloud's metadata service or a link-local address."""
+    paths_outside_roots: Literal["refuse", "allow"] = "refuse"
+    """Whether paths in arguments may lead out of the `roots` of an upstream that has some."""
 
 
 class AuditSettings(Section):
@@ -517,6 +528,9 @@ class Settings(Section):
     """What happens to tools without a contract: inferred, an error, or withheld."""
     defaults: Defaults = Defaults()
     """Defaults for all contracts."""
+    preset: Literal["recommended"] | None = None
+    """`recommended` adds guards against secrets, private hosts and SQL that writes in reads, flow control that asks,
+    and the sandbox in observe. What you set yourself wins."""
     auth: AuthSettings = AuthSettings()
     """How callers authenticate."""
     limits: tuple[RateLimit, ...] = ()
@@ -534,7 +548,8 @@ class Settings(Section):
     policies: tuple[str, ...] = ()
     """Policy files (Cedar), as paths or patterns."""
     pins: str | None = None
-    """The lock file of accepted definitions; without it, `assent.lock` beside the configuration."""
+    """The lock file of accepted definitions; without it, `assent.lock` beside the configuration. Without a lock file,
+    definitions are pinned in the store when they are first seen; `off` pins nothing."""
     notify: tuple[NotifySettings, ...] = ()
     """Who is told that an approval waits."""
     audit: AuditSettings = AuditSettings()
@@ -545,6 +560,16 @@ class Settings(Section):
     """Whether `wrap`, hooks and the console of one user share a process; `off` is one process per server."""
     console: ConsoleSettings = ConsoleSettings()
     """Sign-in to the console."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in_preset(cls, given: Any) -> Any:
+        return with_preset(given)
+
+    @field_validator("pins", mode="before")
+    @classmethod
+    def _read_off(cls, pins: Any) -> Any:
+        return "off" if pins is False else pins  # How YAML reads a bare `off`.
 
     @model_validator(mode="after")
     def _exchange_has_tokens(self) -> Settings:
@@ -567,7 +592,9 @@ class Settings(Section):
 
     def policy_digest(self) -> str:
         """The digest of the guards, limits and budgets that an approver relies on besides the contract."""
-        return digest_of(self.model_dump(mode="json", include={"guards", "limits", "budgets"}))
+        relied_on = self.model_dump(mode="json", include={"guards", "limits", "budgets"})
+        relied_on["guards"] += self._root_guards()
+        return digest_of(relied_on)
 
     def prefix_of(self, upstream: str) -> str:
         """The prefix of an upstream's tool names on the wire; empty for an upstream that is not configured."""
@@ -582,8 +609,26 @@ class Settings(Section):
         return name.replace(".", "_") if self.names == "safe" else name
 
     def rules(self) -> tuple[GuardRule, ...]:
-        """The configured guards as objects."""
-        return tuple(build_guard(guard) for guard in self.guards)
+        """The configured guards as objects, and those that protect by default."""
+        unsafe = (UNSAFE_HOSTS,) if self.defaults.metadata_addresses == "refuse" else ()
+        return tuple(build_guard(guard) for guard in (*self.guards, *self._root_guards(), *unsafe))
+
+    def _root_guards(self) -> list[dict[str, Any]]:
+        """One guard for each upstream with roots: paths stay inside them."""
+        if self.defaults.paths_outside_roots == "allow":
+            return []
+        found = {name: [str(Path(root).expanduser()) for root in one.roots] for name, one in self.upstreams.items()}
+        return [root_guard(name, roots) for name, roots in found.items() if roots]
+
+    @property
+    def lock_file(self) -> Path | None:
+        """The lock file of accepted definitions, whether it exists or not."""
+        return None if self.pins in (None, "off") else Path(str(self.pins))
+
+    @property
+    def pins_at_first_sight(self) -> bool:
+        """Whether definitions are pinned when they are first seen, if there is no lock file."""
+        return self.pins != "off"
 
 
 def principal_of(caller: ConfiguredCaller, name: str | None = None, method: str = "") -> Principal:

@@ -28,6 +28,8 @@ class Match(BaseModel):
     """The tier of the tool."""
     risk: Risk | None = None
     """The risk of the tool."""
+    written: bool | None = None
+    """Whether a person wrote the tool's contract; otherwise it is inferred or shipped."""
     tenant: str | None = None
     """A pattern for the caller's tenant."""
     principal: str | None = None
@@ -72,6 +74,7 @@ class Match(BaseModel):
         if found is None:
             named = any(self.may_hold(tool.contract, name) for name in names_of(tool))
             held = named and (self.upstream is None or fnmatchcase(tool.upstream, self.upstream))
+            held = held and (self.written is None or self.written == (tool.written and not tool.shipped))
             found = known[id(self)] = (self, held)
         return found[1]
 

@@ -42,7 +42,7 @@ Attacks = Callable[[Definition], Sequence[str]]
 """Descriptions of suspected attacks in the texts of a definition."""
 
 
-def _no_attacks(_: Definition) -> Sequence[str]:
+def no_attacks(_: Definition) -> Sequence[str]:
     return ()
 
 
@@ -59,7 +59,7 @@ class Pin:
     def of(cls, definition: Definition, by: By = "definition") -> Pin:
         return cls(pin_digest(definition), dict(definition), by)
 
-    def changes(self, definition: Definition, attacks: Attacks = _no_attacks) -> list[str] | None:
+    def changes(self, definition: Definition, attacks: Attacks = no_attacks) -> list[str] | None:
         """The differences from the accepted definition, one line each; None if it is accepted."""
         if self.digest == pin_digest(definition):
             return None
@@ -104,7 +104,7 @@ def pins_of(definitions: Iterable[Definition]) -> dict[str, Pin]:
     return {str(definition.get("name")): Pin.of(definition) for definition in definitions}
 
 
-def compare(pins: Pins, definitions: Iterable[Definition], attacks: Attacks = _no_attacks) -> list[PinChange]:
+def compare(pins: Pins, definitions: Iterable[Definition], attacks: Attacks = no_attacks) -> list[PinChange]:
     """Compare the current definitions with the pins and return all differences by name."""
     found: list[PinChange] = []
     seen: set[str] = set()
@@ -151,7 +151,7 @@ def check_listed_once(listed: Mapping[str, Sequence[Definition]], wanted: Wanted
         raise SettingsError([Fault("it is listed twice", remedy, visible(head)) for head in heads])
 
 
-def changed(pins: Pins, definitions: Iterable[Definition], attacks: Attacks = _no_attacks) -> dict[str, str]:
+def changed(pins: Pins, definitions: Iterable[Definition], attacks: Attacks = no_attacks) -> dict[str, str]:
     """The tools to withhold, each with the reason: changed ones, and those that no person has accepted."""
     reasons: dict[str, str] = {}
     for change in compare(pins, definitions, attacks):

@@ -55,7 +55,9 @@ class Tool:
     listed_open_world: bool = False
     """Whether agents read that calls reach external systems; the log follows it."""
     written: bool = True
-    """Whether a person wrote its contract; otherwise it is inferred."""
+    """Whether its contract was written, by the operator or as part of Assent; otherwise it is inferred."""
+    shipped: bool = False
+    """Whether its contract is part of Assent: the operator wrote none."""
     labels_trusted: bool = False
     """Whether the operator trusts what its server says of its results."""
     derived: dict[str, Any] = field(default_factory=dict)
@@ -87,6 +89,7 @@ def compile_tool(
     claims: Claims | None = None,
     visibility: str | None = None,
     written: bool = True,
+    shipped: bool = False,
     labels_trusted: bool = False,
 ) -> Tool:
     """Compile everything about a tool that is known before a call. Raises ContractError for invalid schemas.
@@ -129,6 +132,7 @@ def compile_tool(
         has_test=has_test,
         failure_names=profile.failures,
         written=written,
+        shipped=shipped,
         labels_trusted=labels_trusted,
         open_world=reaches_out or (says_open and profile.states_open_world(contract)),
         listed_open_world=says_open or reaches_out,

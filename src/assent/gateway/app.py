@@ -8,6 +8,7 @@ import secrets as random
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from assent.gateway.build import build, first
 from assent.gateway.call_lines import CallLines
 from assent.gateway.catalogue import CatalogueLoader, CatalogueLog, Serving, differs, warn_of_missing_pins
 from assent.gateway.config_audit import ConfigAuditLog
+from assent.gateway.first_sight import note_seen
 from assent.gateway.generation import Generation, Runtime, Surroundings, assemble, same_ports
 from assent.gateway.metrics import CallCounters, GatewayStatus, render
 from assent.gateway.monitor import UpstreamMonitor
@@ -98,7 +100,13 @@ class GatewayApp:
         )
         self.current: Generation = first(self.runtime, settings, self.auth, self._page_of_approval, around.flow)
         self.tools = CatalogueLoader(
-            Serving(lambda: self.current.served, lambda: self.current.links, self._serve, self.config_log.record_tools)
+            Serving(
+                lambda: self.current.served,
+                lambda: self.current.links,
+                self._serve,
+                self.config_log.record_tools,
+                partial(note_seen, store),
+            )
         )
         self.tools.troubles = dict.fromkeys(settings.upstreams, "it has not answered yet")
         self._catalogue_log, self._told_faults = CatalogueLog(), set[str]()
@@ -172,7 +180,8 @@ class GatewayApp:
         Raises SettingsError if `without_contract: error` is set and a tool has no contract; call `stop` then.
         """
         self.keyring.make_all()
-        if "pins" in self.settings.model_fields_set and not Path(self.settings.pins or "").exists():
+        lock = self.settings.lock_file
+        if "pins" in self.settings.model_fields_set and lock is not None and not lock.exists():
             warn_of_missing_pins(self.current.served)
         await asyncio.gather(*map(self.reload, self.current.links))
         self.current.served.check_contracts()

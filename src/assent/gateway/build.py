@@ -16,11 +16,13 @@ from assent.errors import Fault, SettingsError
 from assent.features import load_feature
 from assent.gateway.auth.authenticator import Authenticator, AuthParts
 from assent.gateway.catalogue import tools_of
+from assent.gateway.first_sight import note_seen
 from assent.gateway.generation import Generation, Rulebook, Runtime, assemble
-from assent.gateway.served_tools import Contracts, Definitions, compile_served, contracts_of, finish, read_pins
+from assent.gateway.served_tools import Contracts, Definitions, Seen, compile_served, contracts_of, finish, read_pins
 from assent.gateway.upstream_factory import UpstreamFactory, provider_of
+from assent.ports import Store
 from assent.upstreams.http.address import BadAddress
-from assent.upstreams.link import UpstreamLink
+from assent.upstreams.link import DocumentLink, UpstreamLink
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,9 @@ async def build(
         links = {name: fresh.get(name) or previous.links[name] for name in settings.upstreams}
         definitions = {name: found for name, found in known.items() if name in kept}
         definitions |= {name: found for name, found in loaded.items() if isinstance(found, list)}
-        served = finish(compile_served(settings, contracts, read_pins(settings), definitions, links))
+        pins = read_pins(settings)
+        seen = await _seen(runtime.store, settings, definitions, links) if pins is None else {}
+        served = finish(compile_served(settings, contracts, pins, definitions, links, seen=seen))
         catalogue = served.check()
         complete = definitions.keys() == settings.upstreams.keys()
         if faults := policy_faults(policies, catalogue, settings.upstreams, complete=complete):
@@ -103,6 +107,19 @@ async def build(
         raise
     troubles = {name: found for name, found in loaded.items() if isinstance(found, str)}
     return Built(generation, fresh, definitions, troubles)
+
+
+async def _seen(
+    store: Store, settings: Settings, definitions: Mapping[str, Definitions], links: Mapping[str, UpstreamLink]
+) -> Seen:
+    """What was first seen of each upstream that has answered."""
+    if not settings.pins_at_first_sight:
+        return {}
+    return {
+        name: await note_seen(store, name, settings.upstreams[name], found)
+        for name, found in definitions.items()
+        if not isinstance(links[name], DocumentLink)
+    }
 
 
 def make_link(upstream_factory: UpstreamFactory, settings: Settings, name: str) -> UpstreamLink:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from assent.config.model import UpstreamSettings
 from assent.contract.contradictions import unsendable_keys
 from assent.core.catalogue import Catalogue
+from assent.core.first_sight import SeenServer
 from assent.core.question import visible
 from assent.errors import FaultsError, SettingsError
 from assent.gateway.config_audit import ListedTools
-from assent.gateway.served_tools import AcceptedPins, Definitions, ServedTools, compile_served, read_pins
+from assent.gateway.served_tools import AcceptedPins, Definitions, Seen, ServedTools, compile_served, read_pins
 from assent.gateway.withheld_lines import tell_withheld
 from assent.upstreams.errors import safe_error_text
 from assent.upstreams.link import DocumentLink, UpstreamLink
@@ -36,6 +38,8 @@ class Serving:
     publish: Callable[[ServedTools], None]
     listed: Callable[[str, ListedTools | None, ListedTools], None]
     """Called when an upstream lists its tools for the first time, or lists different ones."""
+    seen: Callable[[str, UpstreamSettings, Definitions], Awaitable[SeenServer]]
+    """Pins what an upstream lists for the first time, and returns its pins."""
 
 
 class CatalogueLoader:
@@ -96,8 +100,14 @@ class CatalogueLoader:
         before = self._current()
         doubt, pins = ("", before.pins) if isinstance(link, DocumentLink) else self._reread_pins(before)
         known, served, busy = {**self.definitions, name: definitions}, before, 0.0
-        if definitions != self.definitions.get(name) or pins != before.pins or name not in before.listed:
-            served, busy = await self._compile_in_slices(before, known, pins)
+        seen = await self._seen(before, name, link, definitions, pins)
+        if (
+            definitions != self.definitions.get(name)
+            or pins != before.pins
+            or name not in before.listed
+            or seen.get(name) is not before.seen.get(name)
+        ):
+            served, busy = await self._compile_in_slices(before, known, pins, seen)
         if self._serving.links().get(name) is not link:
             return busy  # The upstream was replaced while compiling.
         if self._current() is not before:
@@ -110,6 +120,18 @@ class CatalogueLoader:
             self._newest = served
         return busy
 
+    async def _seen(
+        self, before: ServedTools, name: str, link: UpstreamLink, definitions: Definitions, pins: AcceptedPins
+    ) -> Seen:
+        """What was first seen of each upstream. The store is asked if this one lists something else, or did so."""
+        if pins is not None or isinstance(link, DocumentLink) or not before.settings.pins_at_first_sight:
+            return {one: server for one, server in before.seen.items() if one != name}
+        known = before.seen.get(name)
+        if known is not None and definitions == self.definitions.get(name) and not known.has_changes:
+            return before.seen
+        found = await self._serving.seen(name, before.settings.upstreams[name], definitions)
+        return before.seen if found == known else {**before.seen, name: found}
+
     def note_listed(self, before: ServedTools | None, served: ServedTools) -> None:
         """Records and logs what upstreams list differently."""
         old = before.listed if before is not None else {}
@@ -118,14 +140,18 @@ class CatalogueLoader:
                 self._serving.listed(name, old.get(name), listed)
                 for tool, reason in {**listed[1], **served.without_contract(name)}.items():
                     logger.warning("upstream %s: %s is withheld: %s", name, visible(tool), reason)
+            told = before.tolerated.get(name, {}) if before is not None else {}
+            for tool, reason in served.tolerated.get(name, {}).items():
+                if told.get(tool) != reason:
+                    logger.warning("upstream %s: %s changed and is served: %s", name, visible(tool), reason)
 
     async def _compile_in_slices(
-        self, before: ServedTools, known: Mapping[str, Definitions], pins: AcceptedPins
+        self, before: ServedTools, known: Mapping[str, Definitions], pins: AcceptedPins, seen: Seen
     ) -> tuple[ServedTools, float]:
         """Compiles and yields to other tasks between slices; returns the result and the CPU time used."""
         links = self._serving.links()
         mine = {name: found for name, found in known.items() if name in links}
-        steps, busy = compile_served(before.settings, before.contracts, pins, mine, links, before), 0.0
+        steps, busy = compile_served(before.settings, before.contracts, pins, mine, links, before, seen), 0.0
         while True:
             started = time.monotonic()
             try:
@@ -172,7 +198,8 @@ class CatalogueLoader:
 def warn_of_missing_pins(served: ServedTools) -> None:
     """Says that the configured lock file does not exist."""
     logger.warning(
-        "the lock file %s does not exist: nothing is pinned until you run `assent pin --write`", served.settings.pins
+        "the lock file %s does not exist: until you run `assent pin --write`, definitions are pinned as first seen",
+        served.settings.pins,
     )
 
 

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from assent.config.keyring import Keyring
-from assent.config.model import Settings
+from assent.config.model import Settings, UpstreamSettings
 from assent.core.catalogue import Catalogue
+from assent.core.first_sight import SeenServer
 from assent.gateway.build import make_link
 from assent.gateway.catalogue import LOAD_TIMEOUT, CatalogueLoader, Serving
-from assent.gateway.served_tools import ServedTools, compile_served, contracts_of, finish
+from assent.gateway.first_sight import id_of, seen_servers
+from assent.gateway.served_tools import Definitions, ServedTools, compile_served, contracts_of, finish
 from assent.gateway.upstream_factory import UpstreamFactory
 from assent.stores.inspect import schema_of
 from assent.stores.open import open_store
@@ -41,7 +43,13 @@ async def preview_catalogue(settings: Settings, within: float = LOAD_TIMEOUT) ->
     async with _connected(settings) as upstream_factory:
         links = {name: make_link(upstream_factory, settings, name) for name in settings.upstreams}
         shown = [finish(compile_served(settings, contracts_of(settings), None, {}, links))]
-        loader = CatalogueLoader(Serving(lambda: shown[-1], lambda: links, shown.append, lambda *_: None))
+        seen = await _seen(settings)
+
+        async def pinned(name: str, upstream: UpstreamSettings, found: Definitions) -> SeenServer:
+            id = id_of(name, upstream)
+            return seen.get(id, SeenServer(name, {}, id)).note(found, time.time())
+
+        loader = CatalogueLoader(Serving(lambda: shown[-1], lambda: links, shown.append, lambda *_: None, pinned))
 
         async def load(name: str) -> None:
             try:
@@ -65,6 +73,17 @@ async def list_connected(name: str, settings: Settings) -> list[dict[str, Any]]:
             return await link.load()
         finally:
             await upstream_factory.close_all([link])
+
+
+async def _seen(settings: Settings) -> dict[str, SeenServer]:
+    """What gateways have seen of each server, by its id. Nothing is written."""
+    if settings.store.startswith("memory:") or not (await schema_of(settings.store))[0]:
+        return {}
+    store = await open_store(settings.store)
+    try:
+        return {one.id: one for one in await seen_servers(store)}
+    finally:
+        await store.close()
 
 
 @asynccontextmanager

@@ -139,8 +139,8 @@ def watched_files(file: Path, settings: Settings) -> list[Path]:
             continue  # The last matching file was removed; the shorter list shows the change.
     if settings.policies:
         found += policy_files(settings)
-    if settings.pins is not None:
-        found.append(Path(settings.pins))
+    if settings.lock_file is not None:
+        found.append(settings.lock_file)
     return found + [
         Path(one.openapi) for one in settings.upstreams.values() if one.openapi and "://" not in one.openapi
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from assent.config.load import load_pins
@@ -16,7 +16,9 @@ from assent.contract.profiles import profile as named_profile
 from assent.contract.reader import read_contract
 from assent.core.catalogue import Catalogue, catalogue_of, catalogue_that_holds, safe_names
 from assent.core.contract_names import never_rehearsed, unknown_names
-from assent.core.pins import Pin, changed
+from assent.core.first_sight import SeenServer
+from assent.core.material_changes import material_changes
+from assent.core.pins import Pin, changed, pin_digest
 from assent.core.quotas import budgets_never_spent
 from assent.errors import ContractError, Fault, SettingsError
 from assent.features import load_feature
@@ -37,6 +39,8 @@ SLICE = 20
 Definitions = list[dict[str, Any]]
 AcceptedPins = dict[str, dict[str, Pin]] | None
 """The accepted definitions by upstream; None before the first `assent pin --write`."""
+Seen = Mapping[str, SeenServer]
+"""The definitions as they were first seen, by upstream; they count where there is no lock file."""
 Contracts = list[WrittenContract]
 UpstreamContracts = tuple[dict[str, WrittenContract], dict[str, str]]
 """The contracts of one upstream's tools by the upstream's names, and the tools with ambiguous contracts."""
@@ -51,7 +55,10 @@ class ServedTools:
     settings: Settings
     contracts: Contracts
     pins: AcceptedPins
+    seen: Seen
     listed: Mapping[str, ListedTools]
+    tolerated: Mapping[str, Mapping[str, str]]
+    """By upstream, the tools that changed since they were first seen and are served all the same, with the reason."""
     compiled: Compiled
     binding: Binding
 
@@ -160,9 +167,17 @@ def compile_served(
     definitions: Mapping[str, Definitions],
     links: Mapping[str, UpstreamLink],
     previous: ServedTools | None = None,
+    seen: Seen = MappingProxyType({}),
 ) -> Generator[None, None, ServedTools]:
     """Binds the contracts to all listed tools and compiles what differs from `previous`, one slice per step."""
-    listed = {name: (found, _unaccepted(pins, links[name], found)) for name, found in definitions.items()}
+    judged = {
+        name: _unaccepted(pins, links[name], found)
+        if pins is not None
+        else _changed_since_seen(seen.get(name), found, previous, name, observing=settings.mode == "observe")
+        for name, found in definitions.items()
+    }
+    listed = {name: (found, judged[name][0]) for name, found in definitions.items()}
+    tolerated = {name: others for name, (_, others) in judged.items() if others}
     offers = {name: _offered_tools(settings, links[name], found) for name, (found, _) in listed.items()}
     binding = bind(contracts, offers, settings.upstreams.keys() - listed.keys())
     reusable = previous.compiled if previous is not None and previous.settings is settings else {}
@@ -177,7 +192,7 @@ def compile_served(
             slices.append(part)
             yield
         compiled[name] = one, mine, _merge_slices(slices)
-    return ServedTools(settings, contracts, pins, listed, compiled, binding)
+    return ServedTools(settings, contracts, pins, seen, listed, tolerated, compiled, binding)
 
 
 def finish(steps: Generator[None, None, ServedTools]) -> ServedTools:
@@ -192,7 +207,7 @@ def finish(steps: Generator[None, None, ServedTools]) -> ServedTools:
 
 def read_pins(settings: Settings) -> AcceptedPins:
     """The pins of the lock file; None where there is none."""
-    return None if settings.pins is None else load_pins(Path(settings.pins))
+    return None if settings.lock_file is None else load_pins(settings.lock_file)
 
 
 def contracts_of(settings: Settings) -> Contracts:
@@ -235,14 +250,46 @@ def _compile_upstream(
         yield compile_tools(part, found, policy, withheld, blanket=blanket, shipped=shipped)
 
 
-def _unaccepted(pins: AcceptedPins, link: UpstreamLink, definitions: Definitions) -> dict[str, str]:
+Judged = tuple[dict[str, str], dict[str, str]]
+"""The tools to withhold, and those that changed and are served all the same, each with the reason."""
+
+
+def _unaccepted(pins: dict[str, dict[str, Pin]], link: UpstreamLink, definitions: Definitions) -> Judged:
     """The tools that differ from their pins. OpenAPI documents are chosen by the operator and not pinned."""
-    if isinstance(link, DocumentLink) or pins is None:
-        return {}
+    if isinstance(link, DocumentLink):
+        return {}, {}
     attacks_in = load_feature("lint").attacks_in
     found = changed(pins.get(link.name, {}), definitions, attacks_in)
     texts = {str(one.get("name")): attacks_in(one) for one in definitions if str(one.get("name")) in found}
-    return {name: "; ".join([why, *texts.get(name, ())[:1]]) for name, why in found.items()}
+    return {name: "; ".join([why, *texts.get(name, ())[:1]]) for name, why in found.items()}, {}
+
+
+def _changed_since_seen(
+    seen: SeenServer | None, definitions: Definitions, previous: ServedTools | None, name: str, *, observing: bool
+) -> Judged:
+    """The tools that changed since they were first seen. Material changes are withheld, unless calls are observed."""
+    if seen is None:
+        return {}, {}
+    if previous is not None and previous.seen.get(name) is seen and name in previous.listed:
+        old = previous.listed[name]
+        if old[0] == definitions:  # Judged before; inference and the search for orders take time.
+            return old[1], dict(previous.tolerated.get(name, {}))
+    withheld, tolerated = dict[str, str](), dict[str, str]()
+    for one in definitions:
+        tool = str(one.get("name"))
+        pin = seen.tools[tool].pin if tool in seen.tools else None
+        if pin is None or pin.digest == pin_digest(one):
+            continue
+        material = "; ".join(material_changes(pin.definition, one, load_feature("lint").attacks_in))
+        if material and not observing:
+            withheld[tool] = f"its definition changed since it was first seen: {material}. Accept it: {_accept(tool)}"
+        else:
+            tolerated[tool] = f"enforce would withhold it: {material}" if material else "its wording changed"
+    return withheld, tolerated
+
+
+def _accept(tool: str) -> str:
+    return f"assent pin --accept {tool}"
 
 
 def _merge_slices(slices: Iterable[CompiledTools]) -> CompiledTools:

@@ -11,12 +11,15 @@ from urllib.parse import urlsplit
 from assent.config.load import load_pins, write_pins
 from assent.config.model import Settings, UpstreamSettings
 from assent.core.pins import PinChange, Pins, accepted_pins, compare, pin_digest
+from assent.core.principal import Principal
 from assent.core.question import visible
 from assent.features import load_feature
 from assent.gateway.auth.authenticator import AuthParts
 from assent.gateway.catalogue import CatalogueLoader
+from assent.gateway.first_sight import accept_seen
 from assent.gateway.generation import Generation, Runtime
 from assent.gateway.recent_calls import RecentCalls
+from assent.gateway.served_tools import ServedTools
 from assent.upstreams.credentials import CredentialOwner
 from assent.upstreams.http.circuit_breaker import Health
 
@@ -62,6 +65,8 @@ class DefinitionChange:
     """The digest of the definition as it is now; empty for a tool that is gone."""
     attacks: tuple[str, ...] = ()
     """What looks like an attack in its texts."""
+    is_withheld: bool = True
+    """Whether the tool is withheld until it is accepted; otherwise the change is only shown."""
     is_listed_twice: bool = False
     """Such a tool cannot be accepted: nobody knows which of the two will be called."""
 
@@ -162,11 +167,21 @@ class GatewayState:
         """The names on our wire of tools whose definition nobody has accepted as it is."""
         return set(self.current.served.unaccepted())
 
+    def count_changes(self) -> int:
+        """How many definitions differ from their pins, withheld or not."""
+        served = self.current.served
+        return len(served.unaccepted()) + sum(map(len, served.tolerated.values()))
+
     def definition_changes(self) -> list[DefinitionChange]:
-        """Every tool whose definition differs from the accepted one, or is accepted by nobody; none without pins."""
-        pins = self.current.served.pins
+        """Tools whose definition differs from the pinned one or has no pin. Empty if nothing is pinned."""
+        served, pins = self.current.served, self.current.served.pins
         if pins is None:
-            return []
+            return [
+                self._change(name, one, served.listed[name][0], server.pins)
+                for name, server in sorted(served.seen.items())
+                for one in _differing(server.pins, served.listed[name][0], _changed_tools(served, name))
+                if one.kind == "changed"
+            ]
         return [
             self._change(upstream, one, definitions, pins.get(upstream, {}))
             for upstream, (definitions, unaccepted) in sorted(self.current.served.pinned(self.current.links).items())
@@ -186,15 +201,19 @@ class GatewayState:
             after,
             pin_digest(after) if after is not None else "",
             tuple(load_feature("lint").attacks_in(after)) if after is not None else (),
+            one.tool in self.current.served.listed[upstream][1] or one.kind == "gone",
             len(found) > 1,
         )
 
-    async def accept_definitions(self, chosen: Sequence[DefinitionChange]) -> None:
-        """Write these definitions into the lock file as `assent pin --write` does, and serve the tools by it.
+    async def accept_definitions(self, chosen: Sequence[DefinitionChange], by: Principal, reason: str) -> None:
+        """Accept these definitions as `assent pin` does, in the lock file or in the store, and serve the tools.
 
-        Raises SettingsError where the file cannot be read or written.
+        Raises SettingsError where the file cannot be read or written, StoreError where a definition changed meanwhile.
         """
-        place = Path(self.settings.pins or "")
+        if self.current.served.pins is None:
+            await self._accept_seen(chosen, by, reason)
+            return
+        place = self.settings.lock_file or Path()
         pins = load_pins(place) or {}
         for upstream in {one.upstream for one in chosen}:
             mine = [one for one in chosen if one.upstream == upstream]
@@ -204,6 +223,17 @@ class GatewayState:
         write_pins(place, pins)
         for upstream in {one.upstream for one in chosen}:
             await self.reload(upstream)
+
+    async def _accept_seen(self, chosen: Sequence[DefinitionChange], by: Principal, reason: str) -> None:
+        for upstream in {one.upstream for one in chosen}:
+            digests = {one.change.tool: one.digest for one in chosen if one.upstream == upstream}
+            await accept_seen(self._gateway.runtime.store, self.current.served.seen[upstream].id, digests, by, reason)
+            await self.reload(upstream)
+
+
+def _changed_tools(served: ServedTools, upstream: str) -> dict[str, str]:
+    """The tools that changed since they were first seen, withheld or not."""
+    return {**served.listed[upstream][1], **served.tolerated.get(upstream, {})}
 
 
 def _differing(pins: Pins, definitions: Sequence[Mapping[str, Any]], unaccepted: Mapping[str, str]) -> list[PinChange]:

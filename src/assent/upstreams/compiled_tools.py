@@ -140,6 +140,7 @@ def compile_tools(
                     open_world=contract.open_world is None and classify(definition).open_world,
                     visibility=policy.visibility,
                     written=(written or known) is not None,
+                    shipped=written is None and known is not None,
                     labels_trusted=policy.trust == "annotations",
                     claims=None if written else _claims(definition, as_said=policy.vouched or known is not None),
                 )

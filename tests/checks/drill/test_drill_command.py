@@ -29,9 +29,9 @@ def invoke(*arguments: str | Path) -> Result:
 
 
 def test_something_let_through_is_exit_code_1_and_says_what_to_change(config: Path) -> None:
-    result = invoke("-c", config, "path-traversal", "bulk-delete")
+    result = invoke("-c", config, "shell-injection", "bulk-delete")
     assert result.exit_code == 1
-    assert "LET THROUGH    path-traversal" in result.output and "Change: Add the guard" in result.output
+    assert "LET THROUGH    shell-injection" in result.output and "Change: Set `sandbox: enforce`" in result.output
     assert result.output.endswith("2 stories: 0 stopped, 1 asked, 1 let through.\n")
     assert [one.name for one in config.parent.iterdir()] == ["assent.yaml"], "the user's store is not made"
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from assent.checks.drill.run import DrillResult, load_story, run, story_names, summary
-from assent.checks.drill.sandbox import sandbox_for, sandbox_settings
+from assent.checks.drill.sandbox import sandbox_for, sandbox_mode, sandbox_settings
 from assent.config.load import load_settings, parse_settings, resolve_paths
 from assent.config.model import Settings
 from assent.errors import SettingsError
@@ -45,12 +45,39 @@ async def test_the_page_shows_how_each_story_ends_by_default(by_default: list[Dr
     assert summary(by_default) in PAGE
 
 
-async def test_the_settings_on_the_page_do_what_it_says(tmp_path: Path) -> None:
-    given = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[-1])
-    (tmp_path / "assent.lock").write_text('{"version": 1, "upstreams": {}}')
-    results = await run(resolve_paths(settings_with(**given), tmp_path), story_names())
-    left = [f"`{one.name}`" for one in results if one.ended.ending == "let through"]
-    assert f"Only {', '.join(left[:-1])} and {left[-1]} still get through" in PAGE
+async def test_few_attacks_get_through_by_default_and_fewer_with_the_preset(by_default: list[DrillResult]) -> None:
+    assert sum(one.ended.ending == "let through" for one in by_default) <= 7
+    recommended = await run(settings_with(preset="recommended"), story_names())
+    left = [one.name for one in recommended if one.ended.ending == "let through"]
+    assert left == ["shell-injection"]
+    assert f"With `preset: recommended`: {summary(recommended).removeprefix('28 stories: ')}" in PAGE
+
+
+async def test_a_box_stops_what_nothing_else_stops() -> None:
+    """The stand-ins on this machine run in the box that the user's own servers have."""
+    names = ("path-traversal", "shell-injection")
+    server = {"command": ["cat"], "sandbox": "enforce"}
+    open_paths = {"defaults": {"paths_outside_roots": "allow"}}
+    confined = await endings(settings_with(upstreams={"own": server}, **open_paths), *names)
+    assert set(confined.values()) == {"stopped"}
+    observed = await endings(settings_with(upstreams={"own": {**server, "sandbox": "observe"}}, **open_paths), *names)
+    assert set(observed.values()) == {"let through"}
+
+
+@pytest.mark.parametrize(
+    ("upstreams", "more", "mode"),
+    [
+        ({"a": {"command": ["x"], "sandbox": "enforce"}, "b": {"command": ["y"]}}, {}, "off"),
+        ({"a": {"command": ["x"], "sandbox": "enforce"}, "b": {"url": "http://127.0.0.1:9/mcp"}}, {}, "enforce"),
+        ({"a": {"command": ["x"]}}, {"preset": "recommended"}, "observe"),
+        ({"b": {"url": "http://127.0.0.1:9/mcp"}}, {"preset": "recommended"}, "observe"),
+        ({"b": {"url": "http://127.0.0.1:9/mcp"}}, {}, "off"),
+    ],
+)
+def test_stand_ins_are_confined_as_the_least_confined_server(
+    upstreams: dict[str, Any], more: dict[str, Any], mode: str
+) -> None:
+    assert sandbox_mode(settings_with(upstreams=upstreams, **more)) == mode
 
 
 @pytest.mark.parametrize("name", story_names())
@@ -94,7 +121,7 @@ async def test_a_policy_on_a_tier_applies_and_one_on_an_own_tool_is_left_out(tmp
         "upstreams: {own: {url: 'http://127.0.0.1:9/mcp'}}\npolicies: [rules.cedar]\nstore: sqlite:///own.db\n"
     )
     settings = load_settings(tmp_path / "assent.yaml")
-    results = await run(settings, ["bulk-delete", "path-traversal"])
+    results = await run(settings, ["bulk-delete", "shell-injection"])
     assert [one.ended.ending for one in results] == ["stopped", "let through"]
     assert {one.name for one in tmp_path.iterdir()} == {"rules.cedar", "assent.yaml"}, "the drill leaves nothing behind"
 
@@ -102,17 +129,17 @@ async def test_a_policy_on_a_tier_applies_and_one_on_an_own_tool_is_left_out(tmp
 @pytest.mark.parametrize("without_contract", ["withhold", "error"])
 async def test_a_stand_in_is_tried_where_tools_without_a_contract_are_withheld(without_contract: str) -> None:
     settings = settings_with(without_contract=without_contract)
-    assert await endings(settings, "path-traversal", "bulk-delete") == {
-        "path-traversal": "let through",
+    assert await endings(settings, "shell-injection", "bulk-delete") == {
+        "shell-injection": "let through",
         "bulk-delete": "asked",
     }
 
 
 async def test_budgets_of_money_are_left_out_and_those_of_calls_apply(tmp_path: Path) -> None:
     money = {"match": {"tool": "refund_*"}, "amount": 100, "currency": "EUR", "per": "1d"}
-    assert await endings(settings_with(budgets=[money]), "path-traversal") == {"path-traversal": "let through"}
+    assert await endings(settings_with(budgets=[money]), "shell-injection") == {"shell-injection": "let through"}
     kept = settings_with(budgets=[money, {"amount": 1, "per": "1d"}])
-    applied = sandbox_settings(load_story("path-traversal"), kept, "http://127.0.0.1:9", tmp_path).budgets
+    applied = sandbox_settings(load_story("shell-injection"), kept, "http://127.0.0.1:9", tmp_path).budgets
     assert [one.currency for one in applied] == [None]
 
 
@@ -139,4 +166,4 @@ async def test_no_name_server_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_configuration_that_is_wrong_is_no_success() -> None:
     with pytest.raises(SettingsError):
-        await run(settings_with(guards=[{"rule": "no_such_rule"}]), ["path-traversal"])
+        await run(settings_with(guards=[{"rule": "no_such_rule"}]), ["shell-injection"])

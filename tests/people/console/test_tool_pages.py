@@ -175,7 +175,11 @@ async def test_the_api_lists_and_decides_definitions_for_operators_alone(tmp_pat
     async with scene(tmp_path) as there:
         for who in ("ci", "bot", "ann", "cron"):
             assert (await there.get("/api/definitions", who)).code == "api.not_entitled"
-        assert (await there.get("/api/definitions", "root")).json == {"definitions": [], "pinned": False}
+        assert (await there.get("/api/definitions", "root")).json == {
+            "definitions": [],
+            "pinned": False,
+            "first_sight": True,
+        }
         nothing = {"accept": [{"upstream": "shop", "tool": "list_orders", "digest": "x"}]}
         assert (await there.post("/api/definitions/accept", "root", nothing)).code == "api.unknown"
         found = (await there.get("/api/tools?tier=read&limit=1", "root")).json

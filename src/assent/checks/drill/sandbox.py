@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx2
 
 from assent.checks.drill.standin import Reached, Standins, serve
-from assent.checks.drill.story import AgentCall, Ended, Story, asked, let_through, stopped
+from assent.checks.drill.story import AgentCall, Ended, Server, Story, asked, let_through, stopped
 from assent.config.load import write_pins
 from assent.config.model import (
     ApiKey,
@@ -26,6 +28,7 @@ from assent.config.model import (
     UpstreamSettings,
 )
 from assent.config.rules import load_engine
+from assent.config.sandbox import SandboxSettings
 from assent.core.outcome import problem_in
 from assent.core.pins import accepted_pins
 from assent.features import load_feature
@@ -43,6 +46,10 @@ AGENT = "assent_drillagent_the-key-of-the-deceived-agent"
 PERSON = "assent_drillperson_the-key-of-the-person"
 URL = "http://127.0.0.1:8420"
 _PUBLIC = "8.8.8.8"  # Nothing is sent to it: guards only look at what kind of address a name has.
+PROJECT = "project"
+"""The folder of stand-ins that work with files."""
+SandboxMode = Literal["off", "observe", "enforce"]
+_MODES: tuple[SandboxMode, ...] = ("off", "observe", "enforce")
 _UNANSWERED = "The gateway gave no answer."
 
 
@@ -61,6 +68,7 @@ class Sandbox:
 
     def __init__(self, story: Story, settings: Settings, standins: Standins, gateway: GatewayApp, folder: Path) -> None:
         self.story, self.settings, self.standins, self.gateway, self.folder = story, settings, standins, gateway, folder
+        self.project = folder / PROJECT
         self._keys = count(1)
         transport = httpx2.ASGITransport(gateway.app(StatusPages(gateway)))
         self.http = httpx2.AsyncClient(transport=transport, base_url=URL)
@@ -184,8 +192,10 @@ async def resolve_in_sandbox(host: str) -> tuple[str, ...]:
 def sandbox_settings(story: Story, settings: Settings, address: str, folder: Path) -> Settings:
     """The user's settings with everything replaced that leads out of the sandbox."""
     upstreams = {
-        name: UpstreamSettings(command=story.command) if story.command else UpstreamSettings(url=f"{address}/{name}")
-        for name in story.servers
+        name: _on_this_machine(one, settings, folder / PROJECT)
+        if story.on_this_machine
+        else UpstreamSettings(url=f"{address}/{name}")
+        for name, one in story.servers.items()
     }
     agent = ApiKey(name="agent", key=AGENT, kind="agent", scopes=("*",))
     person = ApiKey(name="person", key=PERSON, kind="human", scopes=("*",), roles=("approver",))
@@ -210,6 +220,25 @@ def sandbox_settings(story: Story, settings: Settings, address: str, folder: Pat
     )
 
 
+def _on_this_machine(server: Server, settings: Settings, project: Path) -> UpstreamSettings:
+    """A stand-in that a command starts. Its folder is its root; it is confined as the user's own servers are."""
+    project.mkdir(exist_ok=True)
+    tools = json.dumps(server.tools)
+    granted = (str(project),)
+    return UpstreamSettings(
+        command=(sys.executable, "-m", "assent.checks.drill.stdio_server", str(project), tools),
+        roots=granted,
+        sandbox=SandboxSettings(mode=sandbox_mode(settings), read=granted, write=granted),
+    )
+
+
+def sandbox_mode(settings: Settings) -> SandboxMode:
+    """How the user's servers on this machine are confined: as the least confined of them."""
+    modes: list[SandboxMode] = [one.sandbox.mode for one in settings.upstreams.values() if one.command is not None]
+    usual: SandboxMode = "observe" if settings.preset == "recommended" else "off"
+    return min(modes, key=_MODES.index, default=usual)
+
+
 def _fitting_policies(story: Story, settings: Settings, folder: Path) -> tuple[str, ...]:
     """The policies that name no tool and no upstream of the user's own; the others cannot match a stand-in."""
     if not settings.policies:
@@ -225,8 +254,8 @@ def _fitting_policies(story: Story, settings: Settings, folder: Path) -> tuple[s
 
 def _pins(story: Story, settings: Settings, folder: Path) -> str | None:
     """A lock file with the stand-ins' definitions as they are at first, if the user pins definitions."""
-    if settings.pins is None or not Path(settings.pins).exists():
-        return None
+    if settings.lock_file is None or not settings.lock_file.exists():
+        return settings.pins if settings.pins == "off" else None
     file = folder / "assent.lock"
     write_pins(file, {name: accepted_pins(name, {}, one.tools) for name, one in story.servers.items()})
     return str(file)

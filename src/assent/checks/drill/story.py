@@ -69,8 +69,8 @@ class Story:
     """Settings that stop the story or have a person asked, as an example; a test tries them."""
     pinned: bool = False
     """Whether pinned definitions stop it."""
-    command: tuple[str, ...] | None = None
-    """The command of the server, for a story about files of this machine."""
+    on_this_machine: bool = False
+    """Whether the server is started by a command and confined as the configuration says, for stories about files."""
     user: str = ""
     """The words of the user, as the client passes them on."""
     calls: tuple[AgentCall, ...] = ()

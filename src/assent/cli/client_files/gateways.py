@@ -53,6 +53,7 @@ class ClientGateway:
         state = state_directory() / "clients" / self.name
         return (
             f"# Written by `assent init`. Start the gateway: {self.command}\n"
+            "preset: recommended\n"
             f"store: sqlite:///{state}.db\n"
             f"public_url: http://127.0.0.1:{self.port}\n"
             f"secrets: {{directory: {state}-keys}}\n"
@@ -114,8 +115,9 @@ def _read(file: Path) -> tuple[int, str] | None:
 
 def _free_port(more: Collection[int]) -> int:
     """The first port that no other configuration of the user is served at."""
+    from assent.cli.shared.upstream_entries import has_upstreams
     from assent.config.load import user_file
 
     taken = {*more, *(found[0] for file in _folder().glob("*.yaml") if (found := _read(file)))}
-    taken |= {DEFAULT_PORT} if user_file().exists() else set()
+    taken |= {DEFAULT_PORT} if user_file().exists() and has_upstreams(user_file()) else set()
     return next(port for port in range(DEFAULT_PORT, DEFAULT_PORT + 1000) if port not in taken)

@@ -85,14 +85,15 @@ def wrapping(request: WrapRequest) -> Settings:
     enforced = "mode" in settings.model_fields_set and settings.mode == "enforce"
     stdio = settings.auth.stdio or ConfiguredCaller(kind="agent", scopes=("*",))
     known = _configured_as(request, settings)
-    server = _server(request, settings.upstreams.get(known or ""))
+    usual = SandboxSettings(mode="observe") if settings.preset == "recommended" else OFF
+    server = _server(request, settings.upstreams.get(known or "", UpstreamSettings(command=command, sandbox=usual)))
     # A lock file that is not configured but is beside the configuration belongs to its upstreams.
     pinned = known is not None or "pins" in settings.model_fields_set
     return settings.model_copy(
         update={
             "mode": "enforce" if enforced else "observe",
             "upstreams": {known or name_of(command): server},
-            "pins": settings.pins if pinned else None,
+            "pins": settings.pins if pinned or settings.pins == "off" else None,
             "auth": settings.auth.model_copy(update={"stdio": stdio}),
             "defaults": _local_defaults(settings),
         }
@@ -109,16 +110,21 @@ def _local_defaults(settings: Settings) -> Defaults:
     return settings.defaults.model_copy(update={"confirmation": DefaultConfirmation(critical="user"), "step_up": none})
 
 
-def _server(request: WrapRequest, known: UpstreamSettings | None) -> UpstreamSettings:
+def _server(request: WrapRequest, known: UpstreamSettings) -> UpstreamSettings:
     """The wrapped server. It has the folder and the environment of its client, unless it is confined."""
     sandbox = request.sandbox
     try:
-        chosen = SandboxSettings(**sandbox) if sandbox is not None else known.sandbox if known is not None else OFF
+        chosen = SandboxSettings(**sandbox) if sandbox is not None else known.sandbox
     except ValidationError as error:
         raise SettingsError([Fault(one["msg"], "", "sandbox") for one in error.errors()]) from None
-    env = (known.env if known is not None else {}) if chosen.mode == "enforce" else dict(request.environment)
+    env = known.env if chosen.mode == "enforce" else dict(request.environment)
     return UpstreamSettings(
-        command=request.command, env=env, cwd=request.folder, timeout=request.start_within, sandbox=chosen
+        command=request.command,
+        env=env,
+        cwd=request.folder,
+        timeout=request.start_within,
+        sandbox=chosen,
+        roots=known.roots,
     )
 
 

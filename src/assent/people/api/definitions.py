@@ -13,7 +13,7 @@ from assent.core.definition_diff import GRADES, graded_changes, worst_grade
 from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.core.record_scope import is_operator
-from assent.errors import SettingsError
+from assent.errors import SettingsError, StoreError
 from assent.gateway.state import DefinitionChange
 from assent.people.api.problems import ApiProblem
 from assent.people.api.routes import ApiRequest, Route, Schema, text
@@ -47,6 +47,10 @@ CHANGE: Schema = {
             },
         },
         "attacks": {"type": "array", "items": {"type": "string"}, "description": "What looks like an attack."},
+        "withheld": {
+            "type": "boolean",
+            "description": "Whether the tool is withheld until it is accepted; otherwise the change is only shown.",
+        },
         "listed_twice": {"type": "boolean", "description": "Such a tool cannot be accepted."},
         "kept": {
             "type": ["object", "null"],
@@ -65,6 +69,7 @@ async def list_definitions(asked: ApiRequest) -> dict[str, Any]:
     return {
         "definitions": [as_json(one, kept) for one in found],
         "pinned": asked.state.has_lock_file(),
+        "first_sight": not asked.state.has_lock_file() and asked.state.settings.pins_at_first_sight,
     }
 
 
@@ -78,10 +83,12 @@ async def accept_definitions(asked: ApiRequest) -> dict[str, Any]:
                 "api.conflict", f"{one.upstream}:{one.change.tool} is listed twice; it cannot be accepted."
             )
     try:
-        await asked.state.accept_definitions(chosen)
+        await asked.state.accept_definitions(chosen, asked.principal, asked.body.get("reason", ""))
     except SettingsError as error:
         raise ApiProblem("api.conflict", f"The lock file: {error}.") from None
-    for one in chosen:
+    except StoreError as error:
+        raise ApiProblem("api.conflict", str(error)) from None
+    for one in chosen if asked.state.has_lock_file() else ():
         _note(asked, "definition.accepted", one, asked.body.get("reason", ""))
     await asked.ports.store.flush()
     return {"accepted": len(chosen)}
@@ -144,6 +151,7 @@ def as_json(one: DefinitionChange, kept: Mapping[str, dict[str, Any]]) -> dict[s
         "grade": worst_grade(changes),
         "changes": [{"grade": c.grade, "at": c.at, "before": c.before, "after": c.after} for c in changes],
         "attacks": list(one.attacks),
+        "withheld": one.is_withheld,
         "listed_twice": one.is_listed_twice,
         "kept": review if review is not None and review["digest"] == one.digest else None,
     }
@@ -181,6 +189,10 @@ ROUTES = (
             "properties": {
                 "definitions": {"type": "array", "items": {"$ref": "#/components/schemas/DefinitionChange"}},
                 "pinned": {"type": "boolean", "description": "Whether there is a lock file of accepted definitions."},
+                "first_sight": {
+                    "type": "boolean",
+                    "description": "Whether definitions are pinned in the store as they were first seen.",
+                },
             },
         },
         (text("upstream", "Only those of this upstream.", "[A-Za-z0-9_-]{1,40}"),),
@@ -190,7 +202,7 @@ ROUTES = (
         "POST",
         "/api/definitions/accept",
         "accept_definitions",
-        "Accept definitions exactly as they were shown, into the lock file.",
+        "Accept definitions exactly as they were shown, in the lock file or in the store.",
         "operators",
         accept_definitions,
         {"type": "object", "required": ["accepted"], "properties": {"accepted": {"type": "integer"}}},

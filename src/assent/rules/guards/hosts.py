@@ -122,13 +122,13 @@ def is_public(address: Address) -> bool:
     """Whether an address is on the public Internet, and every address that is embedded in it too."""
     if isinstance(address, ipaddress.IPv4Address):
         return address.is_global and not address.is_multicast and not any(address in one for one in _SPECIAL_IPV4)
-    inside = _embedded(address)
+    inside = embedded(address)
     if inside is not None:
         return is_public(inside)
     return address in _UNICAST and not any(address in one for one in _SPECIAL)
 
 
-def _embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+def embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
     """The IPv4 address inside an IPv6 one: mapped, NAT64, 6to4, ISATAP."""
     found = address.ipv4_mapped or address.sixtofour
     if found is None and (address in _NAT64 or (int(address) >> 32) & 0xFDFFFFFF == 0x5EFE):

@@ -12,6 +12,7 @@ from assent.contract.pointers import tokens
 from assent.core.call import Call
 from assent.core.match import names_of
 from assent.core.quotas import RateSlot
+from assent.core.tool import Tool
 from assent.rules.guards.context import NO_CONTEXT, NOTHING_NEEDED, Context, LookupNeeds
 from assent.rules.guards.match import GuardMatch
 from assent.rules.guards.values import Fields, Named, any_scalar, named_scalars
@@ -118,6 +119,10 @@ class GuardRule(BaseModel):
     def selected(self) -> Fields:
         """The fields that it checks."""
         return Fields(self.fields or self.usual_fields)
+
+    def concerns(self, tool: Tool) -> bool:
+        """Whether it can apply to calls of a tool; asked once per tool."""
+        return self.match.holds_for(tool)
 
     def applies(self, call: Call) -> bool:
         return self.match.holds(call)

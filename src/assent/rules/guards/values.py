@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from assent.contract.pointers import tokens
@@ -16,8 +16,9 @@ Named = tuple[str, Any]
 class Fields:
     """The fields that a guard names: by name at any depth, or by JSON pointer at one place, in every spelling."""
 
-    def __init__(self, given: Iterable[str]) -> None:
-        self._names = frozenset(fold(name) for name in given if not name.startswith("/"))
+    def __init__(self, given: Iterable[str], names: Container[str] | None = None) -> None:
+        own = frozenset(fold(name) for name in given if not name.startswith("/"))
+        self._names: Container[str] = own if names is None else names
         self._pointers = tuple(tuple(map(fold, tokens(one))) for one in given if one.startswith("/"))
 
     def pick(self, document: Any) -> list[Any]:
@@ -47,7 +48,7 @@ class Fields:
         return found
 
 
-def _pick_named(value: Any, names: frozenset[str], found: list[Any]) -> None:
+def _pick_named(value: Any, names: Container[str], found: list[Any]) -> None:
     if type(value) is dict:
         for name, item in value.items():
             if (name.lower() if name.isascii() else fold(name)) in names:
@@ -60,7 +61,7 @@ def _pick_named(value: Any, names: frozenset[str], found: list[Any]) -> None:
                 _pick_named(item, names, found)
 
 
-def _name_named(value: Any, names: frozenset[str], path: str, found: list[Named]) -> None:
+def _name_named(value: Any, names: Container[str], path: str, found: list[Named]) -> None:
     if isinstance(value, Mapping):
         for name, item in value.items():
             below = f"{path}.{name}" if path else name

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from assent.checks.drill.sandbox import Sandbox
 from assent.checks.drill.story import Ended, Server, Story, asked, let_through, tool
 
@@ -11,7 +9,7 @@ _WRITE = tool("write_file", "Writes a file and replaces what is there.", path="T
 
 
 async def play(sandbox: Sandbox) -> Ended:
-    target, link = sandbox.folder / "authorized_keys", sandbox.folder / "notes.txt"
+    target, link = sandbox.project / "authorized_keys", sandbox.project / "notes.txt"
     target.write_text("the old keys", encoding="utf-8")
     link.symlink_to(target)
     reply = await sandbox.call("write_file", {"path": str(link), "content": "ssh-ed25519 AAAA attacker"})
@@ -33,7 +31,7 @@ STORY = Story(
     " tool with `confirmation: {by: user}`. The question names the real path of servers that a command starts here.",
     fix={"guards": [{"rule": "allow_paths", "fields": ["path"], "paths": ["/srv/project"]}]},
     servers={"files": Server((_WRITE,))},
-    command=(sys.executable, "-m", "assent.checks.drill.file_server"),
+    on_this_machine=True,
     user="Note that the meeting moved to Friday.",
     play=play,
 )

@@ -42,7 +42,7 @@ async def show_tools(page: PageRequest) -> Response:
         upstreams=sorted(state.settings.upstreams) if operator and state is not None else [],
         tiers=_TIERS,
         risks=_RISKS,
-        changes=len(state.changed_tools()) if operator and state is not None else 0,
+        changes=state.count_changes() if operator and state is not None else 0,
         operator=operator,
     )
 
@@ -99,7 +99,8 @@ async def show_changes(page: PageRequest) -> Response:
     found = await page.api(list_definitions, query=query)
     changes = [_readable(one) for one in found["definitions"]]
     changes.sort(key=lambda one: (one["kept"] is not None, _GRADES.index(one["grade"]), one["upstream"], one["tool"]))
-    return page.render("changes.html", changes=changes, pinned=found["pinned"], grades=_GRADES)
+    pins = {"pinned": found["pinned"], "first_sight": found["first_sight"]}
+    return page.render("changes.html", changes=changes, grades=_GRADES, **pins)
 
 
 async def review_changes(page: PageRequest) -> Response:
@@ -116,7 +117,9 @@ async def review_changes(page: PageRequest) -> Response:
 async def accept_changes(page: PageRequest) -> Response:
     body = {"accept": _choices(page), "reason": page.field("reason").strip()}
     done = await page.api(accept_definitions, body=form_body(accept_definitions, body))
-    return page.redirect("/console/tools/changes", f"Accepted: {done['accepted']}. The lock file is written.")
+    state = page.context.gateway
+    written = " The lock file is written." if state is not None and state.has_lock_file() else ""
+    return page.redirect("/console/tools/changes", f"Accepted: {done['accepted']}.{written}")
 
 
 async def keep_changes(page: PageRequest) -> Response:
