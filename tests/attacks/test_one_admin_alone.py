@@ -100,6 +100,18 @@ async def test_nobody_approves_what_their_own_key_of_a_person_asked(tmp_path: Pa
         assert await there.approve(key_of("adm")) == "approve.own_request"
 
 
+@pytest.mark.parametrize(
+    "other", ["https://idp.example|Carol", "https://idp.example|CAROL", "https://x.example|ｃarol"]
+)
+async def test_a_name_in_another_case_is_the_same_person(tmp_path: Path, other: str) -> None:
+    async with team(tmp_path) as there:
+        assert await there.approve(key_of("carol")) == "pending"
+        async with signed_in(there.url, there.app.store, id=other, roles=["approver"]) as again:
+            await again.send(f"/console/approvals/{there.approval}/approve", {})
+        assert len((await there.app.store.approval(there.approval)).decisions) == 1
+        assert await there.approve(key_of("dan")) == "approved"
+
+
 LIKE_CAROL = ["carol", "Carol", "CAROL", "cаrоl", "car0l", "caro1", "caroI", "cárol", "ｃａｒｏｌ", "𝐜𝐚𝐫𝐨𝐥"]
 
 

@@ -15,8 +15,22 @@ from support.contract_examples import contract_with
 
 @pytest.mark.parametrize(
     "value",
-    [None, "", "  ", [], {}, [""], [None], [[]], {"status": ""}, {"a": None, "b": []}, {"a": {"b": [" "]}}],
-    ids=repr,
+    [
+        None,
+        "",
+        "  ",
+        [],
+        {},
+        [""],
+        [None],
+        [[]],
+        {"status": ""},
+        {"a": None, "b": []},
+        {"a": {"b": [" "]}},
+        "\u200b",
+        "\u3164 ",
+    ],
+    ids=ascii,
 )
 def test_a_selector_that_names_nothing_is_ambiguous(value: Any) -> None:
     made = contract_with(selects=["filter"])
@@ -26,8 +40,24 @@ def test_a_selector_that_names_nothing_is_ambiguous(value: Any) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["*", " ALL ", "any", "%", "**", ".*", "report-*", ["a", "*"], {"name": "*"}, {"a": [{"b": "all"}]}],
-    ids=repr,
+    [
+        "*",
+        " ALL ",
+        "any",
+        "%",
+        "**",
+        ".*",
+        "report-*",
+        ["a", "*"],
+        {"name": "*"},
+        {"a": [{"b": "all"}]},
+        "\uff0a",
+        "%%",
+        "?",
+        "/",
+        ".",
+    ],
+    ids=ascii,
 )
 def test_a_wild_selector_is_ambiguous(value: Any) -> None:
     assert ambiguous(contract_with(selects=["filter"]), {"filter": value}) == "filter selects everything"
@@ -59,6 +89,13 @@ def test_a_list_inside_a_selector_is_counted_and_one_inside_anything_else_is_not
     deep = {"where": {"ids": [{"group": list(range(1, 5))}]}}
     assert ambiguous(contract_with(bulk=3, selects=["where"]), deep) == "where holds 4 items, more than 3"
     assert ambiguous(contract_with(bulk=3), deep) is None
+
+
+@pytest.mark.parametrize("text", ["1,2,3,4", "1;2;3;4", "1\n2\n3\n4", "[1, 2, 3, 4]"])
+def test_a_list_written_as_a_text_is_counted_in_a_selector(text: str) -> None:
+    assert ambiguous(contract_with(bulk=3, selects=["ids"]), {"ids": text}) == "ids holds 4 items, more than 3"
+    assert ambiguous(contract_with(bulk=4, selects=["ids"]), {"ids": text}) is None
+    assert ambiguous(contract_with(bulk=3), {"ids": text}) is None
 
 
 def test_the_name_of_an_argument_cannot_speak_in_the_reason() -> None:

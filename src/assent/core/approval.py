@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from assent.contract.tiers import Risk
-from assent.core.principal import person_of
+from assent.core.principal import person_key
 from assent.core.question import visible
 
 RISKS = frozenset(risk.value for risk in Risk)
@@ -160,7 +160,7 @@ class Approval:
     @property
     def approved_at(self) -> float | None:
         """When the last needed person approved."""
-        yes = {person_of(decision.person): decision.at for decision in self.decisions if decision.verdict == "approve"}
+        yes = {person_key(decision.person): decision.at for decision in self.decisions if decision.verdict == "approve"}
         return sorted(yes.values())[self.quorum - 1] if len(yes) >= self.quorum else None
 
     @property
@@ -198,8 +198,8 @@ class Approval:
 
     def decision_of(self, principal_id: str) -> Decision | None:
         """This person's decision under any of their ids; a decline that was taken back does not count."""
-        person = person_of(principal_id)
-        return next((decision for decision in self.standing if person_of(decision.person) == person), None)
+        person = person_key(principal_id)
+        return next((decision for decision in self.standing if person_key(decision.person) == person), None)
 
     def with_decision(self, decision: Decision) -> Approval:
         return replace(self, decisions=(*self.decisions, decision))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -102,6 +103,11 @@ def person_of(principal_id: str) -> str:
     if KEY_OF in principal_id:
         return person_of(principal_id.partition(KEY_OF)[2].removesuffix(")"))
     return principal_id.removeprefix(AT_THE_COMMAND_LINE)
+
+
+def person_key(principal_id: str) -> str:
+    """The person behind an id, as people are counted: an identity provider may write their name in another case."""
+    return unicodedata.normalize("NFKC", person_of(principal_id)).casefold()
 
 
 @lru_cache(maxsize=65_536)

@@ -9,7 +9,7 @@ from assent.contract.parts import StepUp
 from assent.core.approval import Approval, ApprovalState, Decision, SignedDecision, Verdict, decision_digest
 from assent.core.audit import Entry, principal_values
 from assent.core.outcome import Refusal
-from assent.core.principal import Principal, person_of
+from assent.core.principal import Principal, person_key
 from assent.core.record_scope import APPROVER, OPERATOR, is_operator, record_scope_of
 from assent.pipeline.step_up import shortfall
 from assent.ports import Ports
@@ -93,7 +93,7 @@ def _check_entitled(person: Principal, approval: Approval) -> None:
         raise Refusal("approve.not_entitled", "Test credentials can decide only about calls to test endpoints.")
     if approval.by != "approver":
         return
-    if person_of(person.id) == person_of(approval.requester):
+    if person_key(person.id) == person_key(approval.requester):
         raise Refusal("approve.own_request")
     if not person.roles & {APPROVER, OPERATOR}:
         raise Refusal("approve.not_entitled", "This approval needs a person with the role approver.")

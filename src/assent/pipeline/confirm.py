@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,6 +17,7 @@ from assent.core.approval import MOST_REASON, Approval, ApprovalState, binding_o
 from assent.core.approval_details import details_of
 from assent.core.audit import Entry, call_facts, unrun_values
 from assent.core.call import Call
+from assent.core.characters import BLANK
 from assent.core.claims import claim_name
 from assent.core.outcome import Pause, Refusal
 from assent.core.policy_verdict import why_approved
@@ -107,9 +109,9 @@ def ambiguous(contract: Contract, arguments: Mapping[str, Any]) -> str | None:
 
 
 def _is_empty(value: Any) -> bool:
-    """Whether a selector is empty: absent, blank, or made only of such values."""
+    """Whether a selector is empty: absent, blank to a reader, or made only of such values."""
     if isinstance(value, str):
-        return not value.strip()
+        return not "".join(c for c in value if c not in BLANK and unicodedata.category(c) != "Cf").strip()
     if isinstance(value, Mapping):
         return all(_is_empty(item) for item in value.values())
     return all(_is_empty(item) for item in value) if isinstance(value, list) else value is None
@@ -117,6 +119,8 @@ def _is_empty(value: Any) -> bool:
 
 def _longest_list(value: Any) -> int:
     """The length of the longest list in a selector."""
+    if isinstance(value, str):
+        return 1 + max(map(value.strip().count, ",;\n"))
     if isinstance(value, Mapping):
         return max(map(_longest_list, value.values()), default=0)
     return max(len(value), *map(_longest_list, value)) if isinstance(value, list) and value else 0
@@ -124,7 +128,8 @@ def _longest_list(value: Any) -> int:
 
 def _is_wildcard(value: Any) -> bool:
     if isinstance(value, str):
-        return value.strip().lower() in _WILDCARDS or "*" in value
+        plain = unicodedata.normalize("NFKC", value).strip().lower()
+        return plain in _WILDCARDS or "*" in plain or not any(map(str.isalnum, plain))
     if isinstance(value, list):
         return any(_is_wildcard(item) for item in value)
     if isinstance(value, Mapping):

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from assent.core.approval import MOST_REASON
 from assent.core.outcome import Refusal
-from assent.core.principal import person_of
+from assent.core.principal import person_key
 from assent.core.question import counted
 from assent.people.api.approval_batches import MOST_AT_ONCE, compare_approvals, decide_several
 from assent.people.api.approvals import (
@@ -129,15 +129,15 @@ def _covers(approval: dict[str, Any]) -> str:
 def _yes(approval: dict[str, Any]) -> int:
     """How many people have said yes."""
     said = approval.get("decisions", [])
-    return len({person_of(one["person"]) for one in said if one["verdict"] == "approve"})
+    return len({person_key(one["person"]) for one in said if one["verdict"] == "approve"})
 
 
 def _cannot(page: PageRequest, approval: dict[str, Any]) -> str:
     """Why this person cannot decide this approval; empty if they can."""
-    me = person_of(page.principal.id)
-    if approval["by"] == "approver" and person_of(approval["requester"]) == me:
+    me = person_key(page.principal.id)
+    if approval["by"] == "approver" and person_key(approval["requester"]) == me:
         return "You asked for this call yourself. Somebody else must decide."
-    said = [one for one in approval.get("decisions", []) if person_of(one["person"]) == me]
+    said = [one for one in approval.get("decisions", []) if person_key(one["person"]) == me]
     if approval["state"] == "pending" and any(one["verdict"] == "approve" for one in said):
         return "You have said yes. The call waits for somebody else."
     return ""
