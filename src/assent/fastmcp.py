@@ -37,7 +37,8 @@ class Assent(Governance[FastMCPIntegration]):
     """
 
     def _make_edge(self) -> FastMCPIntegration:
-        return FastMCPIntegration(self._ports, self._authenticate, self._codec, self._compile)
+        parts = self._ports, self._authenticate, self._codec, self._compile, self._console, self._notifier
+        return FastMCPIntegration(*parts, historic_names=bool(self._wire["historic_names"]))
 
     def apply(self, server: FastMCP[Any]) -> None:
         """Govern every call, derive titles, hints, `_meta` and schemas, and filter the list per caller."""

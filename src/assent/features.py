@@ -29,6 +29,7 @@ _FEATURES = {
     "hosts": "assent.checks.hosts.matrix",
     "api": "assent.people.api.app",
     "hooks": "assent.hooks.process",
+    "store_console": "assent.people.console.store_console",
     "notify": "assent.people.notify.notifier",
     "authorization_server": "assent.people.authorization_server.tokens",
     "pending_step_up": "assent.people.authorization_server.pending_step_up",

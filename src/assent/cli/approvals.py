@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assent.cli.shared.options import config_option, operator, print_table, to_be_asked
+from assent.cli.shared.options import operator, print_table, store_option, to_be_asked
 from assent.core.approval import IN_BAND
 from assent.core.question import visible
 
@@ -37,7 +37,7 @@ def approvals() -> None:
 @approvals.command("list")
 @click.option("--all", "everything", is_flag=True, help="Include decided and expired approvals.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@config_option
+@store_option
 def list_(everything: bool, form: str, config: Path | None) -> None:
     """List the approvals that wait for a decision.
 
@@ -61,7 +61,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
 @approvals.command()
 @click.argument("approval_id", metavar="ID")
-@config_option
+@store_option
 def show(approval_id: str, config: Path | None) -> None:
     """Show one approval with the whole call.
 
@@ -79,7 +79,7 @@ def show(approval_id: str, config: Path | None) -> None:
 @approvals.command(short_help="Approve one call, exactly as `show` prints it.")
 @click.argument("approval_id", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation; needs the whole ID.")
-@config_option
+@store_option
 def approve(approval_id: str, yes: bool, config: Path | None) -> None:
     """Approve one call, once, exactly as `show` prints it. Without a terminal, give --yes and the whole ID.
 
@@ -92,7 +92,7 @@ def approve(approval_id: str, yes: bool, config: Path | None) -> None:
 @approvals.command()
 @click.argument("approval_id", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@config_option
+@store_option
 def deny(approval_id: str, yes: bool, config: Path | None) -> None:
     """Deny a call. `assent approvals reopen` reverts it.
 
@@ -104,7 +104,7 @@ def deny(approval_id: str, yes: bool, config: Path | None) -> None:
 @approvals.command(short_help="Revert a denial: the call waits for a decision again.")
 @click.argument("approval_id", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation; needs the whole ID.")
-@config_option
+@store_option
 def reopen(approval_id: str, yes: bool, config: Path | None) -> None:
     """Revert a denial: the call waits for a decision again, until the approval expires. This approves nothing.
 
@@ -116,7 +116,7 @@ def reopen(approval_id: str, yes: bool, config: Path | None) -> None:
 
 @approvals.command(short_help="Show each approval as it arrives, and ask for a decision.")
 @click.option("--once", is_flag=True, help="Stop when no approval waits.")
-@config_option
+@store_option
 def watch(once: bool, config: Path | None) -> None:
     """Show each approval as it arrives, and ask for a decision if a terminal is attached. Ctrl-C stops.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assent.cli.shared.log_access import moment, progress_bar, selecting, with_ledger
-from assent.cli.shared.options import config_option, operator, to_be_asked
+from assent.cli.shared.options import config_option, operator, store_option, to_be_asked
 from assent.core.question import visible
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def audit() -> None:
 @click.option("--feed", "as_feed", is_flag=True, help="Print one sentence per finished call.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @selecting
-@config_option
+@store_option
 def tail(
     lines: int,
     follow: bool,
@@ -55,7 +55,7 @@ def tail(
 
 @audit.command(short_help="Print one entry.")
 @click.argument("index", type=click.IntRange(0))
-@config_option
+@store_option
 def show(index: int, config: Path | None) -> None:
     """Print one entry. Exit code 1: its values differ from the recorded ones.
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
 from assent.audit.bundle import BadBundle, DirectorySink, Sink, ZipSink, write_bundle
 from assent.audit.export import export, json_line, timestamp
@@ -26,8 +25,9 @@ from assent.audit.signer import AuditLogSigner
 from assent.cli.shared.log_access import progress_bar, selection, with_ledger
 from assent.contract.files import contract_paths, load_written
 from assent.core.action_template import ActionTemplate, BadTemplate
-from assent.core.document import SENTENCES
 from assent.core.question import visible
+from assent.core.recorded_tools import KIND as RECORDED_TOOLS
+from assent.core.recorded_tools import recorded_catalogue
 from assent.ports import RawLogRow, Store
 
 if TYPE_CHECKING:
@@ -148,10 +148,10 @@ def _templates(settings: Settings) -> dict[str, ActionTemplate]:
 
 
 async def _stored_templates(store: Store) -> dict[str, ActionTemplate]:
-    """The sentences that library servers on this store keep there."""
-    documents = await store.documents(SENTENCES, time.time())
-    sentences = {tool: text for one in documents for tool, text in orjson.loads(one.body).items()}
-    return {tool: found for tool, text in sentences.items() if (found := _template(str(text))) is not None}
+    """The sentences of the tools that library servers recorded on this store."""
+    tools = recorded_catalogue(await store.documents(RECORDED_TOOLS, time.time())).tools.values()
+    sentences = {tool.name: tool.contract.activity for tool in tools if tool.contract.activity}
+    return {name: found for name, text in sentences.items() if (found := _template(text)) is not None}
 
 
 def _template(text: str) -> ActionTemplate | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assent.cli.shared.options import config_option, operator, print_table, to_be_asked
+from assent.cli.shared.options import operator, print_table, store_option, to_be_asked
 from assent.core.question import visible
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def claims() -> None:
 @claims.command("list")
 @click.option("--all", "everything", is_flag=True, help="Include running and finished calls.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@config_option
+@store_option
 def list_(everything: bool, form: str, config: Path | None) -> None:
     """List the claims in doubt.
 
@@ -72,7 +72,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 )
 @click.option("--no-secrets", is_flag=True, help="State that the result has no secrets, if no contract is available.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@config_option
+@store_option
 def settle_(
     claim_id: str, finding: Finding, result: Path | None, no_secrets: bool, yes: bool, config: Path | None
 ) -> None:

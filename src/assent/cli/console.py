@@ -8,33 +8,45 @@ from urllib.parse import urlsplit
 
 import click
 
-from assent.cli.shared.options import config_option, console_person, operator
+from assent.cli.shared.options import console_person, operator, store_option, store_settings
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
     from assent.ports import Ports
 
+ONCE = "The link signs you in once, within ten minutes. Anyone who has it can use it."
+
 
 @click.command()
 @click.option("--account", metavar="NAME", help="A link with which the holder of this account sets up a passkey.")
-@config_option
-def console(account: str | None, config: Path | None) -> None:
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="With --store: the port. Default: a free one.")
+@store_option
+def console(account: str | None, port: int, config: Path | None) -> None:
     """Print a link that signs you in to the console of the running gateway, once.
+
+    With --store, serve the console of a library server's store on this machine until you press Ctrl-C.
 
     Example: assent console -c assent.yaml
     """
-    from assent.cli.shared.store_access import running_gateways, with_ports
-    from assent.config.load import OUTSIDE, find_settings
-    from assent.people.console.start import sign_in_url
+    if "assent.store" in click.get_current_context().meta:
+        if account is not None:
+            raise click.UsageError("--account belongs to a gateway. The console of a store has no accounts.")
+        from assent.cli.console_process import serve_store
 
-    settings = find_settings(config, unused=OUTSIDE)
+        return serve_store(store_settings(config).store, port)
+    from assent.cli.shared.store_access import running_gateways, with_ports
+    from assent.people.console.start import sign_in_url
+    from assent.stores.open import store_command
+
+    settings = store_settings(config)
 
     async def link(ports: Ports) -> str:
         found = await running_gateways(ports.store)
         if not found:
-            raise SettingsError(
-                Fault("no gateway is running on this store", "Start one with `assent serve`, then try again", "store")
-            )
+            alone = store_command(settings.store)("console")
+            without = f", or look at its records without one: `{alone}`" if alone is not None else ""
+            remedy = f"Start one with `assent serve`, then try again{without}"
+            raise SettingsError(Fault("no gateway is running on this store", remedy, "store"))
         if account is not None:
             return found[0].rstrip("/") + await _enrolment_path(ports, account)
         return await sign_in_url(ports.store, found[0], console_person())
@@ -44,7 +56,7 @@ def console(account: str | None, config: Path | None) -> None:
     if account is not None:
         click.echo(f"With this link {account} sets up a passkey, once, within a day. Anyone who has it can.", err=True)
         return
-    click.echo("The link signs you in once, within ten minutes. Anyone who has it can use it.", err=True)
+    click.echo(ONCE, err=True)
     public = settings.public_url.rstrip("/")
     if "public_url" in settings.model_fields_set and urlsplit(public).netloc != urlsplit(url).netloc:
         click.echo(f"People with an account sign in at {public}/console/", err=True)

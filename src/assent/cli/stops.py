@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assent.cli.shared.options import config_option, operator, print_table, to_be_asked
+from assent.cli.shared.options import operator, print_table, store_option, store_settings, to_be_asked
 from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 
@@ -60,7 +60,7 @@ reason_option = click.option(
 @click.option("--tenant", default="", callback=_text, help="Stop a caller of this tenant alone.")
 @click.option("--anyway", is_flag=True, help="Stop a name that nobody has seen yet.")
 @reason_option
-@config_option
+@store_option
 def set_(scope: str, target: str, effects: bool, tenant: str, anyway: bool, reason: str, config: Path | None) -> None:
     """Stop everything, or an upstream, tool or caller.
 
@@ -82,7 +82,7 @@ def set_(scope: str, target: str, effects: bool, tenant: str, anyway: bool, reas
 
 @stops.command("list")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@config_option
+@store_option
 def list_(form: str, config: Path | None) -> None:
     """List what is stopped, the newest first.
 
@@ -102,7 +102,7 @@ def list_(form: str, config: Path | None) -> None:
 @click.argument("stop_id", metavar="ID", callback=_text)
 @reason_option
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@config_option
+@store_option
 def ease(stop_id: str, reason: str, yes: bool, config: Path | None) -> None:
     """Let reads through again: the first step of a release.
 
@@ -119,7 +119,7 @@ def ease(stop_id: str, reason: str, yes: bool, config: Path | None) -> None:
 @click.argument("stop_id", metavar="ID", callback=_text)
 @reason_option
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@config_option
+@store_option
 def release(stop_id: str, reason: str, yes: bool, config: Path | None) -> None:
     """Let all calls through again.
 
@@ -133,14 +133,13 @@ def release(stop_id: str, reason: str, yes: bool, config: Path | None) -> None:
 
 
 def _check_target(scope: str, target: str, tenant: str, config: Path | None) -> None:
-    from assent.config.load import OUTSIDE, find_settings
 
     if (scope == "everything") != (target == ""):
         needs = "has no TARGET" if scope == "everything" else "needs the name of the one that is meant"
         raise click.UsageError(f"`{scope}` {needs}. Nothing was stopped.")
     if tenant and scope != "caller":
         raise click.UsageError("--tenant is for callers alone. Nothing was stopped.")
-    settings = find_settings(config, unused=OUTSIDE)
+    settings = store_settings(config)
     if settings.store.startswith("memory:"):
         why = "a memory store is not shared with the gateway, so nothing was stopped"
         raise SettingsError(Fault(why, "Use SQLite or PostgreSQL, or end the gateway", "store"))
@@ -148,10 +147,9 @@ def _check_target(scope: str, target: str, tenant: str, config: Path | None) -> 
 
 def _check_known(scope: StopScope, target: str, tenant: str, config: Path | None) -> None:
     from assent.cli.shared.store_access import with_ports
-    from assent.config.load import OUTSIDE, find_settings
     from assent.people.stop_targets import StopTargets
 
-    settings = find_settings(config, unused=OUTSIDE)
+    settings = store_settings(config)
     fault = with_ports(config, lambda ports: StopTargets(ports.store, settings).fault(scope, target, tenant))
     if fault is not None:
         raise click.UsageError(f"{fault} --anyway stops it all the same.")

@@ -8,10 +8,6 @@ DocumentName = tuple[str, str]
 """Kind and id."""
 
 
-SENTENCES = "activity"
-"""The kind of the documents in which library servers keep the sentences of their contracts, by tool."""
-
-
 class Document(NamedTuple):
     """One record of a kind. The store does not read its body."""
 

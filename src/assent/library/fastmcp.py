@@ -45,6 +45,7 @@ from assent.library.integration import (
     ServerIntegration,
     forward_key,
     keep_log_readable,
+    list_annotations,
     put_definition,
 )
 from assent.library.other_requests import govern_others
@@ -76,9 +77,18 @@ class FastMCPIntegration(ServerIntegration[FastMCP[Any], FunctionTool]):
     """One governed FastMCP server."""
 
     def __init__(
-        self, ports: Ports, find_principal: FindPrincipal, codec: ConfirmationCodec, compile_tools: Compile
+        self,
+        ports: Ports,
+        find_principal: FindPrincipal,
+        codec: ConfirmationCodec,
+        compile_tools: Compile,
+        console: Any = None,
+        notifier: Any = None,
+        *,
+        historic_names: bool = False,
     ) -> None:
         super().__init__(ports, find_principal, codec, compile_tools, stamp)
+        self._console, self._notifier, self._historic_names = console, notifier, historic_names
         self._told: set[str] = set()
 
     def apply(self, server: FastMCP[Any]) -> None:
@@ -90,9 +100,13 @@ class FastMCPIntegration(ServerIntegration[FastMCP[Any], FunctionTool]):
         server.add_extension(GovernedCalls(self))
         server.add_middleware(_Filter(self))
         lowlevel = server._mcp_server
+        if self._historic_names:
+            lowlevel.middleware.append(list_annotations(self.catalogue))
         lowlevel.middleware.append(govern_others(self._ports, self._find_principal, server.name))
         lowlevel.get_tool_input_schema = self._adopted.public_schema
-        keep_log_readable(lowlevel, self._ports)
+        keep_log_readable(lowlevel, self._ports, self._notifier)
+        if self._console is not None:
+            self._console.mount(server)
         hint = lowlevel.cache_hints.get("tools/list")
         if hint is not None:  # a list for one caller must not be cached for another
             lowlevel.cache_hints["tools/list"] = replace(hint, scope="private")

@@ -19,14 +19,16 @@ from mcp.server.mcpserver import MCPServer
 from pydantic import BaseModel, ValidationError
 
 from assent.config.keyring import Keyring
+from assent.config.notify import NotifySettings
 from assent.config.rules import load_engine, policy_faults
 from assent.contract.author_hints import dropped_hints, with_author_hints
 from assent.contract.binding import ContractLookup
 from assent.contract.contradictions import incomplete, unsendable_keys
 from assent.contract.decorator import contract_of
+from assent.contract.durations import parse_duration
 from assent.contract.files import contract_paths, load_written
 from assent.contract.model import Contract
-from assent.contract.profiles import Completeness
+from assent.contract.profiles import Completeness, HistoricNames
 from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.contract_names import never_rehearsed, unknown_names
@@ -48,14 +50,14 @@ from assent.ports import Flow, Ports, Rules, Store, assent_command, no_command
 from assent.rules.guards import GuardRule, build_guard
 from assent.stores.ids import new_id
 from assent.stores.memory import MemoryStore
-from assent.stores.open import open_lazily
+from assent.stores.open import open_lazily, store_command
 from assent.upstreams.compiled_tools import NO_CONTRACT, UpstreamPolicy, compile_tools
+from assent.web.asgi import App
 from assent.web.http import is_loopback
 
 logger = logging.getLogger(__name__)
 
 Identify = Callable[[ServerRequestContext[Any, Any]], Awaitable[Principal | None] | Principal | None]
-_WITHOUT = ("infer", "error", "withhold")
 _HOW_TO_DECLARE = (
     "Put @contract(side_effect=...) on the function or write it into a contract file; "
     "or choose Assent(without_contract='infer') or 'withhold'"
@@ -85,7 +87,9 @@ class Governance(ABC, Generic[E]):
     calls. `default_step_up` is what critical calls ask of callers with a
     token. With `publish_contracts=False` the definitions of tools have no `dev.assent/contract` in `_meta`.
     `completeness` says whether a contract that leaves fields open is refused (`required`, the default under
-    `mcp-first`) or logged (`noted`).
+    `mcp-first`) or logged (`noted`). `historic_names`, `visibility`, `retention` and `notify` are written as in
+    `assent.yaml`. `console` serves the console for people beside the MCP endpoint of an HTTP server: True, or the
+    address under which people reach the server.
     """
 
     def __init__(
@@ -96,6 +100,8 @@ class Governance(ABC, Generic[E]):
         profile: str = "spec",
         publish_contracts: bool = True,
         completeness: Completeness | None = None,
+        historic_names: HistoricNames = False,
+        visibility: Literal["scoped", "locked"] | None = None,
         mode: Literal["enforce", "observe"] = "enforce",
         without_contract: Literal["infer", "error", "withhold"] = "error",
         guards: Iterable[GuardRule | Mapping[str, Any]] = (),
@@ -109,13 +115,14 @@ class Governance(ABC, Generic[E]):
         test_callers: Literal["refused", "served"] = "refused",
         test_confirmation: Literal["user", "none"] = "user",
         default_step_up: DefaultStepUp = DefaultStepUp(),  # noqa: B008 - it is frozen
+        retention: str | int = "30d",
         secrets: str | Path | None = None,
+        console: bool | str = False,
+        notify: Iterable[NotifySettings | Mapping[str, Any]] = (),
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = new_id,
     ) -> None:
-        if without_contract not in _WITHOUT:
-            remedy = f"Use one of {', '.join(_WITHOUT)}"
-            raise ContractError(Fault(f"{without_contract!r} is not known", remedy, "without_contract"))
+        _check_choice("without_contract", without_contract, ("infer", "error", "withhold"))
         self._without, self._told = without_contract, set[str]()
         self.store: Store = open_lazily(store) if isinstance(store, str) else store
         steps_up = default_step_up.callers != "none"
@@ -128,15 +135,22 @@ class Governance(ABC, Generic[E]):
             if isinstance(contracts, Mapping)
             else ContractLookup.of(load_written(contract_paths(contracts)))
         )
-        if test_callers not in ("refused", "served"):
-            remedy = "Use one of refused, served"
-            raise ContractError(Fault(f"{test_callers!r} is not known", remedy, "test_callers"))
-        self._has_test = test_callers == "served"
+        _check_choice("test_callers", test_callers, ("refused", "served"))
+        _check_choice("visibility", visibility, (None, "scoped", "locked"))
+        self._wire: dict[str, Any] = {
+            "has_test": test_callers == "served",
+            "historic_names": historic_names,
+            "visibility": visibility,
+        }
         self._stdio, self._anonymous, self._identify = stdio, anonymous, principal
         patterns = [policies] if isinstance(policies, str | Path) else list(policies)
         self._policies = load_engine(patterns) if patterns else None
         keyring = Keyring(Path(secrets) if secrets is not None else None)
-        self.work = EffectRunner(self.store, now, keyed_hash=keyring.keyed_hash)
+        kept = _seconds(retention)
+        self.work = EffectRunner(self.store, now, retention=kept, keyed_hash=keyring.keyed_hash)
+        command = store_command(store) if isinstance(store, str) else _command_of(store)
+        self._console = self._make_console(console, command("console") or "")
+        self._notifier = self._make_notifier(notify, now)
         self._ports = make_ports(
             self.store,
             self._catalogue,
@@ -151,12 +165,15 @@ class Governance(ABC, Generic[E]):
                 policies=self._policies,
                 policy_digest=self._policies.digest if self._policies is not None else "",
                 flow=_flow_control(flow),
-                limits=tuple(_read_quota(RateLimit, one, "limits") for one in limits),
-                budgets=tuple(_read_quota(SpendBudget, one, "budgets") for one in budgets),
+                limits=tuple(_read_setting(RateLimit, one, "limits") for one in limits),
+                budgets=tuple(_read_setting(SpendBudget, one, "budgets") for one in budgets),
                 default_step_up=default_step_up,
                 test_confirmation=test_confirmation,
+                retention=kept,
             ),
-            command=no_command if store == "memory://" else assent_command,
+            command=command,
+            page=self._page,
+            **({"waiting": self._notifier.offer} if self._notifier is not None else {}),
         )
         state_key = None if secrets is None else keyring.key("sealing")
         self._codec = ConfirmationCodec(RequestStateCodec(state_key, now))
@@ -164,6 +181,38 @@ class Governance(ABC, Generic[E]):
 
     @abstractmethod
     def _make_edge(self) -> E: ...
+
+    def _make_console(self, console: bool | str, command: str) -> Any:
+        """The console inside this server, or None."""
+        if console is False:
+            return None
+        address = "" if console is True else console.rstrip("/")
+        if address and not address.startswith(("http://", "https://")):
+            remedy = "Write the address of the server, such as https://shop.example.com, or True"
+            raise SettingsError(Fault(f"{address!r} is not an address", remedy, "console"))
+        return load_feature("store_console").LibraryConsole(lambda: self._ports, address, command)
+
+    def _make_notifier(self, notify: Iterable[NotifySettings | Mapping[str, Any]], now: Callable[[], float]) -> Any:
+        """Tells people of approvals that wait; None if nobody is to be told."""
+        if not (told := [_read_setting(NotifySettings, one, "notify") for one in notify]):
+            return None
+        if self._console is None:
+            remedy = "Add console=True, or the address of the server: console='https://shop.example.com'"
+            raise SettingsError(
+                Fault("a notification leads to a page, and this server has no console", remedy, "notify")
+            )
+        return load_feature("notify").Notifier(told, self.store, now, lambda id: self._page(f"approvals/{id}"))
+
+    def _page(self, path: str) -> str | None:
+        found: str | None = self._console.page(path) if self._console is not None else None
+        return found
+
+    def console_app(self) -> App:
+        """The console as an ASGI application for `/console` of an HTTP server that you build yourself."""
+        if self._console is None:
+            raise SettingsError(Fault("this server has no console", "Add Assent(console=True)", "console"))
+        app: App = self._console
+        return app
 
     @property
     def ports(self) -> Ports:
@@ -197,11 +246,11 @@ class Governance(ABC, Generic[E]):
                         profile=self._profile,
                         upstream=server,
                         definition=function.definition,
-                        has_test=self._has_test,
+                        **self._wire,
                     )
                 )
             elif self._without == "infer":
-                terms = UpstreamPolicy(server, self._profile, trust="annotations", has_test=self._has_test)
+                terms = UpstreamPolicy(server, self._profile, trust="annotations", **self._wire)
                 taken = compile_tools([function.definition], {}, terms)
                 tools += taken.tools
                 faults += [Fault(reason, "Write a contract for it", name) for reason in taken.withheld.values()]
@@ -267,6 +316,8 @@ class Governance(ABC, Generic[E]):
     async def _authenticate(self, ctx: ServerRequestContext[Any, Any] | None) -> Principal:
         if ctx is None:
             raise Refusal("authenticate.missing")
+        if self._console is not None and ctx.request is not None:
+            self._console.learn_address(ctx.request)
         if self._identify is not None:
             found = self._identify(ctx)
             principal = await found if isawaitable(found) else found
@@ -303,7 +354,8 @@ class Assent(Governance[SdkIntegration]):
     """
 
     def _make_edge(self) -> SdkIntegration:
-        return SdkIntegration(self._ports, self._authenticate, self._codec, self._compile)
+        parts = self._ports, self._authenticate, self._codec, self._compile, self._console, self._notifier
+        return SdkIntegration(*parts, historic_names=bool(self._wire["historic_names"]))
 
     def extension(self) -> Extension:
         """Return the extension for `MCPServer(extensions=[...])`, which governs every call."""
@@ -321,13 +373,32 @@ class Assent(Governance[SdkIntegration]):
         self._edge.apply(server)
 
 
-def _read_quota(model: type[Q], given: Q | Mapping[str, Any], where: str) -> Q:
+def _read_setting(model: type[Q], given: Q | Mapping[str, Any], where: str) -> Q:
     try:
         return model.model_validate(given)
     except ValidationError as error:
         first: Any = error.errors()[0]
         place = ".".join(map(str, (where, *first["loc"])))
         raise SettingsError(Fault(first["msg"], "Write it as in assent.yaml", place)) from None
+
+
+def _command_of(store: Store) -> Callable[[str], str | None]:
+    """The commands for a store that the author opened: its address is not known here, a configuration may name it."""
+    return no_command if isinstance(store, MemoryStore) else assent_command
+
+
+def _check_choice(name: str, given: Any, known: tuple[str | None, ...]) -> None:
+    if given not in known:
+        choices = ", ".join(one for one in known if one is not None)
+        raise ContractError(Fault(f"{given!r} is not known", f"Use one of {choices}", name))
+
+
+def _seconds(retention: str | int) -> int:
+    try:
+        seconds: int = parse_duration(retention)
+    except ValueError as error:
+        raise SettingsError(Fault(str(error), "Write it as in assent.yaml", "retention")) from None
+    return seconds
 
 
 def _undeclared_reads(contract: Contract, withheld: Mapping[str, str]) -> list[Fault]:
@@ -373,8 +444,7 @@ def _address_of(request: Any) -> str:
 
 def _flow_control(mode: str) -> Flow | None:
     """Flow control of this server's own calls; None if it is off."""
-    if mode not in ("off", "observe", "ask", "refuse"):
-        raise ContractError(Fault(f"{mode!r} is not known", "Use one of off, observe, ask, refuse", "flow"))
+    _check_choice("flow", mode, ("off", "observe", "ask", "refuse"))
     if mode == "off":
         return None
     made: Flow = load_feature("flow").FlowControl(mode)

@@ -9,20 +9,27 @@ from typing import Any, Generic, TypeVar, cast
 
 import anyio
 import mcp_types as types
-import orjson
 from mcp.server import Server
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp_types.version import LATEST_MODERN_VERSION
 
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue
-from assent.core.document import SENTENCES, Document
 from assent.core.outcome import INPUT_REQUIRED, Answer, Pause, Refusal
 from assent.core.principal import Principal
+from assent.core.recorded_tools import record_of
 from assent.core.tool import Tool
 from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.errors import StoreError
-from assent.library.calls import answered_result, govern_in_band, protocol_error, read_retry, refused_result, request_of
+from assent.library.calls import (
+    answered_result,
+    govern_in_band,
+    protocol_error,
+    raw_of,
+    read_retry,
+    refused_result,
+    request_of,
+)
 from assent.library.registry import Compile, FunctionT, ToolRegistry
 from assent.mcp.confirmation import ConfirmationCodec
 from assent.pipeline.authenticate import authenticate
@@ -38,33 +45,58 @@ FindPrincipal = Callable[[SdkContext | None], Awaitable[Principal]]
 ServerT = TypeVar("ServerT")
 
 
-def keep_log_readable(server: Server[Any], ports: Ports) -> None:
-    """Store the sentences of the contracts when the server starts, for commands that show the log, and write the
-    entries that wait for the next batch when it ends: at the end of a stdio session, or of the HTTP server.
+def keep_log_readable(server: Server[Any], ports: Ports, notifier: Any = None) -> None:
+    """Record the tools in the store when the server starts, for the console and commands in other processes, and write
+    the entries that wait for the next batch when it ends: at the end of a stdio session, or of the HTTP server. People
+    are notified in between.
     """
     inner, store = server.lifespan, ports.store
 
     @asynccontextmanager
     async def lifespan(app: Server[Any]) -> AsyncIterator[Any]:
         async with inner(app) as state:
-            await _save_sentences(str(server.name), ports)
+            await record_tools(str(server.name), ports)
+            if notifier is not None:
+                notifier.start()
             try:
                 yield state
             finally:
+                if notifier is not None:
+                    await notifier.stop()
                 with anyio.move_on_after(_LONGEST_FLUSH, shield=True):
                     await _flush(store)
 
     server.lifespan = lifespan
 
 
-async def _save_sentences(name: str, ports: Ports) -> None:
-    """Store the `activity` of each contract under the server's name, if it changed."""
-    tools = ports.catalogue().tools.values()
-    body = orjson.dumps({tool.name: tool.contract.activity for tool in tools if tool.contract.activity})
-    with suppress(StoreError):  # Only the words of the feed would be missing.
-        known = await ports.store.document(SENTENCES, name, ports.now())
-        if body != (known.body if known is not None else b"{}"):
-            await ports.store.put_document(Document(SENTENCES, name, body), ports.now())
+async def record_tools(server: str, ports: Ports) -> None:
+    """Record the tools under the server's name, if they changed."""
+    record = record_of(server, ports.catalogue())
+    if record is None:
+        return logger.warning(
+            "the tools of %s are too large to record, so a console elsewhere does not show them", server
+        )
+    with suppress(StoreError):  # Only the console and the words of the feed in other processes would be missing.
+        known = await ports.store.document(*record.name, ports.now())
+        if known is None or known.body != record.body:
+            await ports.store.put_document(record, ports.now())
+
+
+def list_annotations(catalogue: Callable[[], Catalogue]) -> ServerMiddleware[Any]:
+    """Middleware that lists hints under historic names, which the frameworks' own types do not have."""
+
+    async def middleware(ctx: SdkContext, call_next: CallNext) -> HandlerResult:
+        result = await call_next(ctx)
+        if ctx.method != "tools/list" or ctx.request_id is None or result is None:
+            return result
+        said, tools = raw_of(result), catalogue().tools
+        listed = [
+            {**one, "annotations": tools[one["name"]].definition["annotations"]} if one["name"] in tools else one
+            for one in said["tools"]
+        ]
+        return {**said, "tools": listed}
+
+    return middleware
 
 
 async def _flush(store: Store) -> None:

@@ -30,6 +30,7 @@ from assent.library.integration import (
     ServerIntegration,
     forward_key,
     keep_log_readable,
+    list_annotations,
     put_definition,
 )
 from assent.library.other_requests import govern_others
@@ -56,17 +57,30 @@ class SdkIntegration(ServerIntegration[MCPServer[Any], SdkTool]):
     """One governed server of the official SDK."""
 
     def __init__(
-        self, ports: Ports, find_principal: FindPrincipal, codec: ConfirmationCodec, compile_tools: Compile
+        self,
+        ports: Ports,
+        find_principal: FindPrincipal,
+        codec: ConfirmationCodec,
+        compile_tools: Compile,
+        console: Any = None,
+        notifier: Any = None,
+        *,
+        historic_names: bool = False,
     ) -> None:
         super().__init__(ports, find_principal, codec, compile_tools, stamp)
+        self._console, self._notifier, self._historic_names = console, notifier, historic_names
 
     def apply(self, server: MCPServer[Any]) -> None:
         """Derive every definition from its contract, and filter the list per caller."""
         if self._bind(server, server.name, partial(sdk_tools, server)):
+            if self._historic_names:
+                server.middleware.append(list_annotations(self.catalogue))
             server.middleware.append(self._filter)
             server.middleware.append(govern_others(self._ports, self._find_principal, server.name))
             server._lowlevel_server.get_tool_input_schema = self._adopted.public_schema
-            keep_log_readable(server._lowlevel_server, self._ports)
+            keep_log_readable(server._lowlevel_server, self._ports, self._notifier)
+            if self._console is not None:
+                self._console.mount(server)
 
     async def _filter(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method != "tools/list" or ctx.request_id is None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from difflib import get_close_matches
 
 import orjson
 
 from assent.config.model import Settings
+from assent.core.catalogue import Catalogue
+from assent.core.document import Document
 from assent.core.question import visible
+from assent.core.recorded_tools import KIND as RECORDED_TOOLS
+from assent.core.recorded_tools import recorded_catalogue
 from assent.core.stop_switch import StopScope
 from assent.gateway.recent_calls import RecentCalls
 from assent.gateway.tool_names import KIND
@@ -23,21 +27,28 @@ MOST = 100_000
 class StopTargets:
     """The names that a stop can mean. What is not known may still be stopped, if the operator insists."""
 
-    def __init__(self, store: Store, settings: Settings, tools: Iterable[str] = ()) -> None:
-        """`tools` are those of a running gateway; the store has those of all gateways that used it."""
-        self._store, self._settings, self._tools = store, settings, tools
+    def __init__(self, store: Store, settings: Settings, catalogue: Catalogue = Catalogue()) -> None:  # noqa: B008
+        """`catalogue` has the tools served here; the store has those of all gateways and library servers."""
+        self._store, self._settings, self._catalogue = store, settings, catalogue
 
     async def names(self, scope: StopScope, tenant: str = "") -> set[str]:
         """The known names; of callers those of one tenant, where given."""
         if scope == "upstream":
-            return set(self._settings.upstreams)
+            servers = {tool.upstream for tool in self._catalogue.tools.values()}
+            return {*self._settings.upstreams, *(one.id for one in await self._records()), *servers} - {""}
         recent = RecentCalls(self._store)
         await recent.catch_up()
         if scope == "tool":
             kept = await self._store.documents(KIND, time.time(), limit=MOST)
-            return {*self._tools, *recent.used, *(name for one in kept for name in orjson.loads(one.body))}
+            served = {*self._catalogue.tools, *self._catalogue.withheld, *recent.used}
+            library = {tool.name for tool in recorded_catalogue(await self._records()).tools.values()}
+            return served | library | {name for one in kept for name in orjson.loads(one.body)}
         seen = {(who.tenant, who.id) for who, _ in recent.callers} | {each async for each in self._callers()}
         return {name for of, name in seen if tenant in ("", of)}
+
+    async def _records(self) -> list[Document]:
+        """The tools that library servers recorded."""
+        return await self._store.documents(RECORDED_TOOLS, time.time(), limit=MOST)
 
     async def fault(self, scope: StopScope, target: str, tenant: str = "") -> str | None:
         """Why this target cannot be meant, as sentences; None if it is known."""

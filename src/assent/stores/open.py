@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from assent.errors import Fault, SettingsError
 from assent.features import load_package
-from assent.ports import Store
+from assent.ports import Store, no_command
 from assent.stores.memory import MemoryStore
 from assent.stores.sqlite import SqliteStore
 
@@ -32,13 +34,18 @@ def open_lazily(url: str) -> Store:
     """Open the store without awaiting anything; a store that needs a server connects at first use."""
     if is_postgres(url):
         return open_postgres(url)
-    scheme, _, rest = url.partition("://")
-    if scheme == "memory" and rest in ("", "/"):
-        return MemoryStore()
+    check_url(url)
+    return SqliteStore(sqlite_path(url)) if url.startswith("sqlite:") else MemoryStore()
+
+
+def check_url(url: str) -> None:
+    """Raise SettingsError if this is not the URL of a store. Nothing is opened."""
+    scheme, separator, rest = url.partition("://")
     if scheme == "sqlite":
-        return SqliteStore(sqlite_path(url))
-    # The message does not repeat the URL, which may hold a password.
-    raise _bad_url(f"{scheme}:// is not a kind of store" if "://" in url else "this is not the URL of a store")
+        sqlite_path(url)
+    elif not is_postgres(url) and not (scheme == "memory" and rest in ("", "/")):
+        # The message does not repeat the URL, which may hold a password.
+        raise _bad_url(f"{scheme}:// is not a kind of store" if separator else "this is not the URL of a store")
 
 
 def is_postgres(url: str) -> bool:
@@ -64,6 +71,22 @@ def sqlite_path(url: str) -> Path:
     if name == ":memory:" or "\0" in name:
         raise _bad_url("this is not a file name")
     return Path(name)
+
+
+def store_command(url: str) -> Callable[[str], str | None]:
+    """How another process on this machine runs a command on this store: `assent WORDS --store URL`.
+
+    A password is left out; the person gives it as libpq does (PGPASSWORD, ~/.pgpass). Memory belongs to one process.
+    """
+    if url.startswith("memory:"):
+        return no_command
+    if is_postgres(url):
+        parts = urlsplit(url)
+        user, _, host = parts.netloc.rpartition("@")
+        shown = parts._replace(netloc=f"{user.partition(':')[0]}@{host}" if user else host, query="").geturl()
+    else:
+        shown = "sqlite:///" + quote(str(sqlite_path(url).absolute()))
+    return lambda words: f"assent {words} --store {shlex.quote(shown)}"
 
 
 def _bad_url(message: str) -> SettingsError:

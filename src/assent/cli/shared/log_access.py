@@ -32,11 +32,11 @@ def with_ledger(config: Path | None, work: Callable[[AuditLogSigner, Settings], 
     from assent.audit.export import StaleCursor
     from assent.audit.leaf import BadEntry
     from assent.audit.signer import AuditLogError
+    from assent.cli.shared.options import store_settings
     from assent.config.anchors import log_signer_of
-    from assent.config.load import OUTSIDE, find_settings
     from assent.stores.inspect import open_existing
 
-    settings = find_settings(config, unused=OUTSIDE)
+    settings = store_settings(config)
     if settings.store.startswith("memory:"):
         raise click.UsageError("The configured store is in the gateway's memory, so there is no log to read.")
 

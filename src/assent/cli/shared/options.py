@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import getpass
-import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from assent.contract.profiles import profile_names
-from assent.core.principal import AT_THE_COMMAND_LINE, Principal
 from assent.errors import Fault, SettingsError
+from assent.people.local_operator import console_person as console_person
+from assent.people.local_operator import operator as operator
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from assent.config.model import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -33,35 +33,44 @@ def config_option(command: Command) -> Command:
     )(command)
 
 
+def store_option(command: Command) -> Command:
+    """Adds `-c FILE` and `--store URL`: the records of a gateway, or of a library server without a configuration."""
+    return config_option(
+        click.option(
+            "--store",
+            metavar="URL",
+            expose_value=False,
+            callback=_keep_store,
+            help="The store of a library server, instead of a configuration: sqlite:///shop.db, postgresql://…",
+        )(command)
+    )
+
+
+def _keep_store(context: click.Context, _option: click.Parameter, url: str | None) -> None:
+    if url is not None:
+        context.meta["assent.store"] = url
+
+
+def store_settings(config: Path | None) -> Settings:
+    """The settings that name the store: of `--store`, or of the configuration."""
+    from assent.config.load import OUTSIDE, find_settings
+    from assent.config.model import SecretsSettings, Settings
+    from assent.stores.open import check_url
+
+    url = click.get_current_context().meta.get("assent.store")
+    if url is None:
+        return find_settings(config, unused=OUTSIDE)
+    if config is not None:
+        raise click.UsageError("-c and --store name two stores. Give one of them.")
+    check_url(url)
+    return Settings(store=url, secrets=SecretsSettings(directory=""))
+
+
 def to_be_asked(yes: bool, remedy: str = "In a script, add --yes.") -> bool:
     """Whether to ask for confirmation before an irreversible step; without a terminal, --yes is required."""
     if not yes and not sys.stdin.isatty():
         raise click.UsageError(f"There is no terminal for the confirmation, so nothing was done. {remedy}")
     return not yes
-
-
-def operator() -> Principal:
-    """The person at the command line: the operating-system user as a human principal with the role operator."""
-    name = _user()
-    return Principal(AT_THE_COMMAND_LINE + name, "human", scopes=frozenset({"*"}), roles=frozenset({"operator"}))
-
-
-def console_person() -> Principal:
-    """The same person in the console, with every role."""
-    roles = frozenset({"viewer", "approver", "operator", "auditor", "admin"})
-    return replace(operator(), roles=roles)
-
-
-def _user() -> str:
-    """The user name from the system, not from a variable, so that one person cannot be two."""
-    if sys.platform == "win32":
-        return getpass.getuser()
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
 
 
 def print_table(names: Sequence[str], rows: Sequence[Sequence[str]], console: Console | None = None) -> None:

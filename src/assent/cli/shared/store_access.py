@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from assent.cli.shared.options import store_settings
 from assent.config.keyring import Keyring
-from assent.config.load import OUTSIDE, find_settings
 from assent.config.rules import policies_of, rules_of
 from assent.contract.files import contract_paths, is_pattern, load_written
 from assent.contract.profiles import profile as named_profile
@@ -67,7 +67,8 @@ def contract_catalogue(settings: Settings) -> Catalogue:
 
 
 def _ports(settings: Settings, store: Store, catalogue: Catalogue) -> Ports:
-    keyring, policies = Keyring(Path(settings.secrets.directory)), policies_of(settings)
+    directory, policies = settings.secrets.directory, policies_of(settings)
+    keyring = Keyring(Path(directory) if directory else None)  # `--store` names no directory, and makes none
     return make_ports(
         store,
         lambda: catalogue,
@@ -84,7 +85,7 @@ def with_ports(
     open_ports: Callable[[Settings], Awaitable[Ports]] | None = None,
 ) -> Any:
     """Runs work on the configured store, by default as its operator; a refusal is printed and exits with 1."""
-    settings = find_settings(config, unused=OUTSIDE)
+    settings = store_settings(config)
 
     async def run() -> Any:
         ports = await (open_ports or operator_ports)(settings)

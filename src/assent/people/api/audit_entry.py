@@ -20,7 +20,7 @@ from assent.ports import RawLogRow
 LOOK_LASTS = 300.0
 """Seconds for which an auditor who looked at values sees them without another entry."""
 _LOOK, _BUNDLE = "audit_look", "bundle"
-_IN_MEMORY = "This log lives in memory and is not signed."
+UNSIGNED = "This log is not signed. A gateway on a file or a database signs it."
 _NO_EVIDENCE = {"state": "no_log", "leaf_hash": ""}
 
 SHOWN: Schema = {
@@ -89,7 +89,7 @@ async def show_status(asked: ApiRequest) -> dict[str, Any]:
             "unsigned": 0,
             "verifying": False,
         }
-        return {**nothing, "length": await asked.ports.store.length(), "trouble": _IN_MEMORY}
+        return {**nothing, "length": await asked.ports.store.length(), "trouble": UNSIGNED}
     return await asked.ports.evidence.status()
 
 
@@ -98,7 +98,7 @@ async def verify_log(asked: ApiRequest) -> dict[str, Any]:
     if asked.principal.has_agent or not asked.principal.roles & {OPERATOR, AUDITOR}:
         raise ApiProblem("api.not_entitled", "A verification is for people with the role operator or auditor.")
     if asked.ports.evidence is None:
-        raise ApiProblem("api.unknown", _IN_MEMORY)
+        raise ApiProblem("api.unknown", UNSIGNED)
     return {"begun": asked.ports.evidence.verify(asked.principal)}
 
 

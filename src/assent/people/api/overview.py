@@ -28,7 +28,7 @@ async def show_overview(asked: ApiRequest) -> dict[str, Any]:
         raise ApiProblem("api.not_entitled", "The overview is for people.")
     tenant, now, store = record_scope_of(who).tenant, asked.ports.now(), asked.ports.store
     waiting, soonest = await store.count_pending(now, tenant=tenant)
-    stops = [one for one in await asked.state.stop_switches.all() if tenant is None or one.tenant in ("", tenant)]
+    stops = [one for one in await asked.stop_switches.all() if tenant is None or one.tenant in ("", tenant)]
     said = {
         "waiting": waiting,
         "soonest": soonest,
@@ -103,9 +103,9 @@ async def _budgets(asked: ApiRequest, tenant: str | None) -> list[dict[str, Any]
     """What callers that were seen lately have spent of each budget, the fullest first."""
     if not asked.ports.rules.budgets:
         return []
-    await asked.state.recent_calls.catch_up()
+    recent = await asked.recent_calls()
     found: dict[str, dict[str, Any]] = {}
-    for principal, tool in reversed(asked.state.recent_calls.callers):
+    for principal, tool in reversed(recent.callers):
         if tenant in (None, principal.tenant) and len(found) < MOST_BUDGETS:
             await _add_budgets(asked, principal, tool, found)
     return sorted(found.values(), key=lambda one: -one["share"])

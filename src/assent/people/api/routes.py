@@ -7,10 +7,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from assent.config.model import Settings
 from assent.core.approval import SignedDecision
 from assent.core.principal import Principal
+from assent.gateway.recent_calls import RecentCalls
 from assent.gateway.state import GatewayState
 from assent.people.api.problems import ApiProblem
+from assent.pipeline.stop_switches import StopSwitches
 from assent.ports import Cursor, Ports
 
 Schema = dict[str, Any]
@@ -52,10 +55,25 @@ class ApiRequest:
     """The id of the console's session."""
 
     @property
+    def stop_switches(self) -> StopSwitches:
+        return self.gateway.stop_switches if self.gateway is not None else StopSwitches(self.ports.store)
+
+    @property
+    def settings(self) -> Settings:
+        """The gateway's settings; a store alone has the defaults."""
+        return self.gateway.settings if self.gateway is not None else Settings()
+
+    async def recent_calls(self) -> RecentCalls:
+        """The last calls in the log, read up to now."""
+        recent = self.gateway.recent_calls if self.gateway is not None else RecentCalls(self.ports.store)
+        await recent.catch_up()
+        return recent
+
+    @property
     def state(self) -> GatewayState:
         """The running gateway. Only operations that look at more than the store and the catalogue need it."""
         if self.gateway is None:
-            raise ApiProblem("api.unavailable", "The gateway is not running.")
+            raise ApiProblem("api.unavailable", "This needs a gateway, and there is only a store here.")
         return self.gateway
 
 

@@ -39,7 +39,7 @@ async def list_switches(asked: ApiRequest) -> dict[str, Any]:
     if who.kind != "human" or who.has_agent:
         raise ApiProblem("api.not_entitled", "Stop switches are listed for people.")
     tenant = record_scope_of(who).tenant
-    found = await asked.state.stop_switches.all()
+    found = await asked.stop_switches.all()
     return {"switches": [as_json(one) for one in found if tenant is None or one.tenant in ("", tenant)]}
 
 
@@ -54,15 +54,12 @@ async def set_switch(asked: ApiRequest) -> dict[str, Any]:
     tenant, level = body.get("tenant", "").strip(), body.get("level", "all")
     if not body.get("anyway") and (fault := await stop_targets(asked).fault(scope, target, tenant)):
         raise ApiProblem("api.unknown", f"{fault} With `anyway` it is stopped all the same.")
-    stop = await asked.state.stop_switches.stop(
-        asked.principal, scope, target, tenant, level, reason, asked.ports.now()
-    )
+    stop = await asked.stop_switches.stop(asked.principal, scope, target, tenant, level, reason, asked.ports.now())
     return as_json(stop)
 
 
 def stop_targets(asked: ApiRequest) -> StopTargets:
-    catalogue = asked.ports.catalogue()
-    return StopTargets(asked.ports.store, asked.state.settings, {*catalogue.tools, *catalogue.withheld})
+    return StopTargets(asked.ports.store, asked.settings, asked.ports.catalogue())
 
 
 async def ease_switch(asked: ApiRequest) -> dict[str, Any]:
@@ -70,7 +67,7 @@ async def ease_switch(asked: ApiRequest) -> dict[str, Any]:
     _check_operator(asked.principal)
     check_recent(asked.principal, asked.ports)
     reason, switch = _reason(asked.body), asked.names["switch"]
-    eased = await asked.state.stop_switches.ease(asked.principal, switch, reason, asked.ports.now())
+    eased = await asked.stop_switches.ease(asked.principal, switch, reason, asked.ports.now())
     if eased is None:
         raise ApiProblem("api.unknown", "There is no such switch that stops all calls.")
     return as_json(eased)
@@ -81,7 +78,7 @@ async def release_switch(asked: ApiRequest) -> dict[str, Any]:
     _check_operator(asked.principal)
     check_recent(asked.principal, asked.ports)
     reason, switch = _reason(asked.body), asked.names["switch"]
-    released = await asked.state.stop_switches.release(asked.principal, switch, reason, asked.ports.now())
+    released = await asked.stop_switches.release(asked.principal, switch, reason, asked.ports.now())
     if released is None:
         raise ApiProblem("api.unknown", "There is no such switch; somebody may have released it.")
     return as_json(released)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from assent.contract.contradictions import exception_of
@@ -77,24 +77,28 @@ WITHHELD: Schema = {
 
 async def list_tools(asked: ApiRequest) -> dict[str, Any]:
     """A page of tools by name. Filters that only operators can know the answer to find nothing for others."""
-    operator, query = is_operator(asked.principal), asked.query
-    if operator and asked.gateway is not None:
-        await asked.state.recent_calls.catch_up()
-    found = [] if query.get("state") in ("withheld", "changed") else [one for one in _seen(asked) if _fits(one, asked)]
+    query, used = asked.query, await _last_used(asked)
+    shown = [] if query.get("state") in ("withheld", "changed") else _seen(asked)
+    found = [one for one in shown if _fits(one, asked, used)]
     found.sort(key=lambda tool: tool.name)
     after, limit = query.get("after", ""), query.get("limit", MOST_LISTED)
     page = [tool for tool in found if tool.name > after][: limit + 1]
     said: dict[str, Any] = {
-        "tools": [_listed(tool, asked, operator) for tool in page[:limit]],
+        "tools": [_listed(tool, asked, used) for tool in page[:limit]],
         "next": page[limit - 1].name if len(page) > limit else None,
         "count": len(found),
     }
-    if operator:
+    if used is not None:
         said["withheld"] = _withheld_page(asked)
     return said
 
 
-def _fits(tool: Tool, asked: ApiRequest) -> bool:
+async def _last_used(asked: ApiRequest) -> Mapping[str, float] | None:
+    """When each tool was last called, as far as the log was read; None for all but operators."""
+    return (await asked.recent_calls()).used if is_operator(asked.principal) else None
+
+
+def _fits(tool: Tool, asked: ApiRequest, used: Mapping[str, float] | None) -> bool:
     query, contract = asked.query, tool.contract
     checks: dict[str, Callable[[Any], bool]] = {
         "upstream": lambda value: is_operator(asked.principal) and tool.upstream == value,
@@ -102,16 +106,13 @@ def _fits(tool: Tool, asked: ApiRequest) -> bool:
         "risk": lambda value: contract.risk.value == value,
         "confirmation": lambda value: contract.asked_by(False, asked.ports.rules.critical_confirmer) == value,
         "name": lambda value: value.lower() in tool.name.lower(),
-        "used": lambda value: _was_used(tool, value, asked),
+        "used": lambda value: used is not None and _was_used(used.get(tool.name), value, asked.ports.now()),
     }
     return all(check(query[name]) for name, check in checks.items() if name in query)
 
 
-def _was_used(tool: Tool, when: str, asked: ApiRequest) -> bool:
-    if not is_operator(asked.principal):
-        return False
-    at = asked.state.recent_calls.used.get(tool.name)
-    return at is None if when == "never" else at is not None and asked.ports.now() - at <= USED[when]
+def _was_used(at: float | None, within: str, now: float) -> bool:
+    return at is None if within == "never" else at is not None and now - at <= USED[within]
 
 
 def _withheld_page(asked: ApiRequest) -> list[dict[str, Any]]:
@@ -132,18 +133,15 @@ def _withheld_page(asked: ApiRequest) -> list[dict[str, Any]]:
 
 async def show_tool(asked: ApiRequest) -> dict[str, Any]:
     """One tool with its whole definition. One that is withheld is as unknown as none."""
-    operator = is_operator(asked.principal)
-    if operator and asked.gateway is not None:
-        await asked.state.recent_calls.catch_up()
-    for tool in _seen(asked):
-        if tool.name == asked.names["tool"]:
-            said = {**_listed(tool, asked, operator), "definition": dict(tool.definition)}
-            return (
-                {**said, **_explained(tool), "orders": load_feature("lint").orders_in(tool.definition)}
-                if operator
-                else said
-            )
-    raise ApiProblem("api.unknown", "There is no such tool.")
+    used = await _last_used(asked)
+    named = [tool for tool in _seen(asked) if tool.name == asked.names["tool"]]
+    if not named:
+        raise ApiProblem("api.unknown", "There is no such tool.")
+    tool = max(named, key=lambda one: one.contract.risk.number)  # Two library servers may share a name.
+    said = {**_listed(tool, asked, used), "definition": dict(tool.definition)}
+    if used is None:
+        return said
+    return {**said, **_explained(tool), "orders": load_feature("lint").orders_in(tool.definition)}
 
 
 def _explained(tool: Tool) -> dict[str, Any]:
@@ -178,11 +176,12 @@ def _withheld(catalogue: Catalogue) -> dict[str, str]:
     return {**catalogue.withheld, **{name: reason for name, reason in absent.items() if reason is not None}}
 
 
-def _listed(tool: Tool, asked: ApiRequest, operator: bool) -> dict[str, Any]:
-    said = as_json(tool, operator, asked.ports.rules.critical_confirmer)
-    if operator and asked.gateway is not None:
-        said["last_used"] = asked.state.recent_calls.used.get(tool.name)
-        said["hidden_text"] = asked.state.hidden_text.of_tool(tool.upstream, tool.name)
+def _listed(tool: Tool, asked: ApiRequest, used: Mapping[str, float] | None) -> dict[str, Any]:
+    said = as_json(tool, used is not None, asked.ports.rules.critical_confirmer)
+    if used is not None:
+        said["last_used"] = used.get(tool.name)
+        gateway = asked.gateway
+        said["hidden_text"] = gateway.hidden_text.of_tool(tool.upstream, tool.name) if gateway is not None else []
     return said
 
 

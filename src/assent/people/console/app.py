@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from urllib.parse import parse_qs, quote
 
 from starlette.exceptions import HTTPException
@@ -18,9 +19,8 @@ from assent.people.api.problems import ApiProblem
 from assent.people.console.context import ConsoleContext
 from assent.people.console.cookies import SESSION_COOKIE
 from assent.people.console.live import LiveFeed
-from assent.people.console.navigation import menu_of
-from assent.people.console.page import Page, PageError, PageRequest
-from assent.people.console.pages import PAGES
+from assent.people.console.page import EVERYONE, Page, PageError, PageRequest
+from assent.people.console.pages import PAGES, STORE_PAGES
 from assent.people.console.pages.signin import ask_to_sign_in
 from assent.web.asgi import App, Receive, Scope, Send
 
@@ -41,14 +41,50 @@ _FIELDS = {
 }
 
 
+GROUPS = (
+    ("", ("Overview", "Approvals", "Activity")),
+    ("Control", ("Tools", "Upstreams", "Stop switch")),
+    ("Records", ("Audit", "Claims", "Conversations")),
+    ("Access", ("Connections", "Applications", "Keys", "Accounts")),
+)
+"""The navigation: groups of pages, in the order in which people need them."""
+
+
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """One link of the navigation."""
+
+    label: str
+    href: str
+    roles: frozenset[str]
+    icon: str
+
+
+Menu = tuple[tuple[str, tuple[MenuEntry, ...]], ...]
+
+
+def menu_of(pages: Sequence[Page]) -> Menu:
+    """The groups with the links to these pages. A page with a label that is in no group is a mistake."""
+    labelled = {page.menu: page for page in pages if page.menu}
+    if unknown := labelled.keys() - {label for _, labels in GROUPS for label in labels}:
+        raise LookupError(f"in no group of the navigation: {', '.join(sorted(unknown))}")
+    links = [(group, [label for label in labels if label in labelled]) for group, labels in GROUPS]
+    return tuple((group, tuple(_entry(label, labelled[label]) for label in labels)) for group, labels in links)
+
+
+def _entry(label: str, page: Page) -> MenuEntry:
+    return MenuEntry(label, f"/console{page.path}", page.roles or EVERYONE, label.lower().replace(" ", "-"))
+
+
 class Console:
-    """Answers `/console`; other paths are for `other`."""
+    """Answers `/console`; other paths are for `other`. Without a gateway it has the pages that need only a store."""
 
     def __init__(self, context: ConsoleContext, other: App) -> None:
         self._context, self._other = context, other
         self.live = LiveFeed(lambda: context.ports().store)
-        self._menu = menu_of(PAGES)
-        routes = [Route(page.path, self._endpoint(page), methods=[page.method]) for page in PAGES]
+        pages = STORE_PAGES if context.gateway is None else PAGES
+        self._menu = menu_of(pages)
+        routes = [Route(page.path, self._endpoint(page), methods=[page.method]) for page in pages]
         self._router = Router(
             [
                 Route("/", self._home, methods=["GET"]),
@@ -89,7 +125,7 @@ class Console:
             detail = "Use the navigation to find what you are looking for."
             return await self._failed(request, error.status_code, "There is no such page.", detail)
         except StoreError:
-            detail = "The gateway cannot reach its store. Look at its log, then try again."
+            detail = "The server cannot reach its store. Look at its log, then try again."
             return await self._failed(request, 503, "The store does not answer.", detail)
 
     async def _routed(self, scope: Scope, request: Request) -> Response:
@@ -111,7 +147,7 @@ class Console:
             raise PageError(403, "Invalid Origin header")
         refused = policy.refuse(said["host"].encode(), origins[0].encode() if origins else None)
         if refused is not None:
-            raise PageError(refused[0], refused[1], "Open the console under the gateway's own address.")
+            raise PageError(refused[0], refused[1], "Open the console under its own address.")
         if request.method == "POST" and said.get("sec-fetch-site") not in (None, "same-origin", "none"):
             raise PageError(403, "Another site sent this form.", "Open the page in the console and repeat the action.")
 

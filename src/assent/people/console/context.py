@@ -1,8 +1,8 @@
-"""What the console's pages work with: the gateway's ports, its settings and its upstreams."""
+"""What the console's pages work with: the store and rules of one gateway or library server, and its settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +10,9 @@ from assent.config.model import ConsoleSettings
 from assent.core.approval import SignedDecision
 from assent.core.principal import Principal
 from assent.gateway.auth.host_origin import HostOriginPolicy
-from assent.gateway.generation import Generation
 from assent.gateway.state import GatewayState
 from assent.people.api.routes import ApiRequest, Handler
-from assent.people.sessions import ConsoleSession, Sessions
+from assent.people.sessions import Sessions
 from assent.ports import Ports
 from assent.web.asgi import Scope
 
@@ -22,28 +21,43 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ConsoleContext:
-    """Read anew for every request, because a reload of the configuration replaces ports and settings."""
+class ConsoleSite:
+    """One configuration as the console needs it."""
 
-    current: Callable[[], Generation]
+    ports: Ports
+    host_policy: HostOriginPolicy
+    public_url: str
+    settings: ConsoleSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleContext:
+    """What every request gets. The site is read anew each time, because a changed configuration replaces it."""
+
+    site: Callable[[], ConsoleSite]
     sessions: Sessions
-    oidc: Callable[[], OidcClient | None]
-    """The identity provider; None where none is configured."""
     count_failure: Callable[[str, Scope], None]
-    """Told of every sign-in that failed; the log gets one entry a minute at most."""
+    """Called with every failed sign-in; the log gets one entry a minute at most."""
+    oidc: Callable[[], OidcClient | None] = lambda: None
+    """The identity provider; None if none is configured."""
     gateway: GatewayState | None = None
+    """The running gateway; None for the console of a store."""
+    command: str = "assent console"
+    """The command that prints a sign-in link."""
+    offer_link: Callable[[str, str], Awaitable[bool]] | None = None
+    """Prints a sign-in link in the server's terminal, for this address of the console and of the browser."""
 
     def ports(self) -> Ports:
-        return self.current().ports
+        return self.site().ports
 
     def host_policy(self) -> HostOriginPolicy:
-        return self.current().rulebook.authenticator.host_policy()
+        return self.site().host_policy
 
     def public_url(self) -> str:
-        return self.current().settings.public_url
+        return self.site().public_url
 
     def settings(self) -> ConsoleSettings:
-        return self.current().settings.console
+        return self.site().settings
 
     async def call_api(
         self,
@@ -59,6 +73,3 @@ class ConsoleContext:
         """Run one operation of `/api` as this principal. Pages get their data from here, so both decide alike."""
         given = names or {}, query or {}, body or {}
         return await handler(ApiRequest(principal, self.ports(), *given, "console", self.gateway, signed, session))
-
-
-__all__ = ["ConsoleContext", "ConsoleSession"]

@@ -49,16 +49,16 @@ def console_in_front(gateway: GatewayParts, other: App) -> App:
 def make_console(gateway: GatewayParts, other: App) -> Console:
     """The console of a gateway; paths that are not the console's go to `other`."""
     from assent.people.console.app import Console
-    from assent.people.console.context import ConsoleContext
+    from assent.people.console.context import ConsoleContext, ConsoleSite
     from assent.people.sessions import Sessions
 
-    context = ConsoleContext(
-        lambda: gateway.current,
-        Sessions(lambda: gateway.current.ports.store, time.time),
-        _oidc_of(gateway),
-        gateway.count_failed_sign_in,
-        gateway.state,
-    )
+    def site() -> ConsoleSite:
+        now = gateway.current
+        policy = now.rulebook.authenticator.host_policy()
+        return ConsoleSite(now.ports, policy, now.settings.public_url, now.settings.console)
+
+    sessions = Sessions(lambda: gateway.current.ports.store, time.time)
+    context = ConsoleContext(site, sessions, gateway.count_failed_sign_in, _oidc_of(gateway), gateway.state)
     return Console(context, other)
 
 

@@ -42,13 +42,19 @@ class Notifier:
         self._queues: list[asyncio.Queue[Approval]] = [asyncio.Queue(MOST_WAITING) for _ in self._settings]
         self._known = LimitedDict[str, None](MOST_KNOWN)
         self._tasks: list[asyncio.Task[None]] = []
+        self._users = 0
         self.sent, self.failed, self.dropped = 0, 0, 0
 
     def start(self) -> None:
-        self._tasks = [asyncio.create_task(self._work(index)) for index in range(len(self._settings))]
+        """Begin to send. A library server starts it once for each of its sessions in this process."""
+        self._users += 1
+        self._tasks = self._tasks or [asyncio.create_task(self._work(index)) for index in range(len(self._settings))]
 
     async def stop(self) -> None:
-        """What was not sent yet is not sent any more: the inbox has every approval."""
+        """End with the last user. What was not sent yet is not sent any more: the inbox has every approval."""
+        self._users -= 1
+        if self._users > 0:
+            return
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

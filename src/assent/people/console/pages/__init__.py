@@ -1,4 +1,4 @@
-"""All pages of the console, in the order of the navigation."""
+"""All pages of the console."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from assent.people.console.pages import (
     claims,
     connections,
     conversations,
+    definitions,
     enrolment,
     keys,
     operations,
@@ -26,25 +27,32 @@ from assent.people.console.pages import (
     upstreams,
 )
 
-PAGES: tuple[Page, ...] = (
-    *overview.PAGES,
+STORE_PAGES: tuple[Page, ...] = (
     *approvals.PAGES,
     *tools.PAGES,
     *activity.PAGES,
     *audit.PAGES,
-    *conversations.PAGES,
     *operations.PAGES,
     *claims.PAGES,
-    *upstreams.PAGES,
-    *connections.PAGES,
-    *authorize.PAGES,
     *stop.PAGES,
-    *keys.PAGES,
-    *accounts.PAGES,
     *account.PAGES,
     *signin.PAGES,
-    *signin_oidc.PAGES,
-    *enrolment.PAGES,
     *passkeys.PAGES,
     *step_up.PAGES,
 )
+"""The pages that need a store and no gateway."""
+
+PAGES: tuple[Page, ...] = (
+    *STORE_PAGES,
+    *overview.PAGES,
+    *definitions.PAGES,
+    *conversations.PAGES,
+    *upstreams.PAGES,
+    *connections.PAGES,
+    *authorize.PAGES,
+    *keys.PAGES,
+    *accounts.PAGES,
+    *signin_oidc.PAGES,
+    *enrolment.PAGES,
+)
+"""All pages, which need a gateway."""

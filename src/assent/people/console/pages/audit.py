@@ -13,6 +13,7 @@ from assent.errors import AssentError, StoreError
 from assent.people.api.audit import ROUTES as LIST_ROUTES
 from assent.people.api.audit import list_entries
 from assent.people.api.audit_entry import (
+    UNSIGNED,
     ask_for_values_bundle,
     check_bundle,
     may_look,
@@ -42,6 +43,7 @@ async def show_entries(page: PageRequest) -> Response:
         "audit.html",
         entries=found["entries"],
         log=await page.api(show_status),
+        is_signed=page.context.ports().evidence is not None,
         older=address(chosen, "/console/audit", before=found["next"]) if found["next"] > 0 else None,
         newest=address(chosen, "/console/audit"),
         live="before" not in query,
@@ -100,7 +102,7 @@ async def download_bundle(page: PageRequest) -> Response:
     ports = page.context.ports()
     await check_bundle(ApiRequest(page.principal, ports), values=values)
     if ports.evidence is None:
-        raise PageError(404, "This log lives in memory and is not signed.", "Configure a store that lasts.")
+        raise PageError(404, "There is no bundle.", UNSIGNED)
     try:
         pieces = await ports.evidence.bundle(values=values)
     except StoreError:

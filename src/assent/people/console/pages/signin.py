@@ -24,13 +24,19 @@ async def show_sign_in(page: PageRequest) -> Response:
     """The ways to sign in. A link's token travels in the form only when the person presses the button."""
     if page.session is not None and not page.query.get("link"):
         return page.redirect(next_page(page.query.get("next", "")))
-    oidc = page.context.oidc()
+    oidc, context, printed = page.context.oidc(), page.context, False
+    if context.offer_link is not None and not page.query.get("link"):
+        client = (page.request.scope.get("client") or ("unknown", 0))[0]
+        printed = await context.offer_link(address_of(page), client)
     return page.render(
         "signin.html",
         token=page.query.get("link", ""),
         next=next_page(page.query.get("next", "")),
         provider=urlsplit(oidc.settings.issuer).hostname if oidc else "",
-        accounts=page.context.settings().accounts,
+        accounts=context.settings().accounts,
+        command=context.command,
+        printed=printed,
+        gateway=context.gateway is not None,
         passkey=_passkey_options(page),
     )
 
@@ -50,7 +56,7 @@ async def sign_in_by_link(page: PageRequest) -> Response:
     principal = await redeem_link_token(ports.store, page.field("link"), ports.now())
     if principal is None:
         page.context.count_failure("console.link", page.request.scope)
-        detail = "A link works once, for ten minutes. Run `assent console` to get a new one."
+        detail = f"A link works once, for ten minutes. Run `{page.context.command}` to get a new one."
         raise PageError(403, "This sign-in link was used or has expired.", detail)
     return await start_session(page, principal, "link", principal.id.rpartition(":")[2], page.field("next"))
 

@@ -1,0 +1,115 @@
+"""Definitions that wait for an operator's decision."""
+
+from __future__ import annotations
+
+import json
+import re
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+from starlette.responses import Response
+
+from assent.people.api.definitions import accept_definitions, keep_withheld, list_definitions
+from assent.people.api.inputs import form_body, form_query
+from assent.people.console.page import OPERATORS, Page, PageError, PageRequest
+
+GRADES = ("effect", "schema", "wording")
+Part = tuple[Literal["same", "out", "in"], str]
+MOST_WORDS = 1500
+_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
+_BETWEEN = "\x1f"
+"""Separates the parts of a choice in a form: no name of a tool holds it."""
+
+
+async def change_of(page: PageRequest, name: str) -> dict[str, Any] | None:
+    found = await page.api(list_definitions)
+    return next((_readable(one) for one in found["definitions"] if one["name"] == name), None)
+
+
+def _readable(change: dict[str, Any]) -> dict[str, Any]:
+    """A change with its texts as words that were kept, taken out or put in, and the value its form sends."""
+    lines = [{**one, "words": word_diff(_spread(one["before"]), _spread(one["after"]))} for one in change["changes"]]
+    choice = _BETWEEN.join((change["upstream"], change["tool"], change["digest"]))
+    return {**change, "changes": lines, "choice": choice}
+
+
+def _spread(text: str | None) -> str | None:
+    """JSON on several lines, so that a large definition can be read; other text as it is."""
+    if text is None or not text.startswith(("{", "[")):
+        return text
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+async def show_changes(page: PageRequest) -> Response:
+    """Definitions that nobody has accepted as they are."""
+    query = form_query(list_definitions, {"upstream": page.query.get("upstream", "")})
+    found = await page.api(list_definitions, query=query)
+    changes = [_readable(one) for one in found["definitions"]]
+    changes.sort(key=lambda one: (one["kept"] is not None, GRADES.index(one["grade"]), one["upstream"], one["tool"]))
+    pins = {"pinned": found["pinned"], "first_sight": found["first_sight"]}
+    return page.render("changes.html", changes=changes, grades=GRADES, **pins)
+
+
+async def review_changes(page: PageRequest) -> Response:
+    """The step before a bulk decision: everything that was chosen, in full, with the buttons that decide."""
+    chosen = set(page.form.get("choice", []))
+    found = await page.api(list_definitions)
+    changes = [one for one in map(_readable, found["definitions"]) if one["choice"] in chosen]
+    if not changes:
+        detail = "Choose some on the page of changes. What changed meanwhile must be chosen anew."
+        raise PageError(409, "No definition was chosen, or all of them changed meanwhile.", detail)
+    return page.render("review.html", changes=changes, grades=GRADES, missing=len(chosen) - len(changes))
+
+
+async def accept_changes(page: PageRequest) -> Response:
+    body = {"accept": _choices(page), "reason": page.field("reason").strip()}
+    done = await page.api(accept_definitions, body=form_body(accept_definitions, body))
+    state = page.context.gateway
+    written = " The lock file is written." if state is not None and state.has_lock_file() else ""
+    return page.redirect("/console/tools/changes", f"Accepted: {done['accepted']}.{written}")
+
+
+async def keep_changes(page: PageRequest) -> Response:
+    body = {"keep": _choices(page), "reason": page.field("reason").strip()}
+    done = await page.api(keep_withheld, body=form_body(keep_withheld, body))
+    return page.redirect("/console/tools/changes", f"Kept withheld: {done['kept']}.")
+
+
+def _choices(page: PageRequest) -> list[dict[str, str]]:
+    found = []
+    for choice in page.form.get("choice", []):
+        parts = choice.split(_BETWEEN)
+        if len(parts) != 3:
+            raise PageError(400, "The form cannot be read.", "Reload the page and try again.")
+        found.append(dict(zip(("upstream", "tool", "digest"), parts, strict=True)))
+    return found
+
+
+def word_diff(before: str | None, after: str | None) -> list[Part]:
+    """The parts in the order of reading. Texts that are too long to compare by words stand beside each other whole."""
+    if before is None or after is None:
+        return [("in", after)] if after is not None else [("out", before or "")]
+    old, new = _WORDS.findall(before), _WORDS.findall(after)
+    if max(len(old), len(new)) > MOST_WORDS:
+        return [("out", before), ("in", after)]
+    parts: list[Part] = []
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            parts.append(("same", "".join(old[a:b])))
+            continue
+        if a < b:
+            parts.append(("out", "".join(old[a:b])))
+        if c < d:
+            parts.append(("in", "".join(new[c:d])))
+    return parts
+
+
+PAGES = (
+    Page("GET", "/tools/changes", show_changes, OPERATORS),
+    Page("POST", "/tools/changes/review", review_changes, OPERATORS),
+    Page("POST", "/tools/changes/accept", accept_changes, OPERATORS),
+    Page("POST", "/tools/changes/keep", keep_changes, OPERATORS),
+)
