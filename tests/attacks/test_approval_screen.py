@@ -11,7 +11,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from assent.core.outcome import Pause
-from assent.gateway.real_paths import MOST_LOOKED_AT, real_paths
+from assent.gateway.edge_ports import MOST_LOOKED_AT, real_paths
 from assent.testing import World
 from support.console_browser import signed_in
 from support.gateways import post, rpc, shop_gateway

@@ -4,50 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import secrets as random
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Any
 
-import orjson
-
-from assent.audit.periodic_signer import PeriodicSigner, SigningPlan
-from assent.config.keyring import Keyring
+from assent.audit.periodic_signer import SigningPlan
 from assent.config.model import Settings
 from assent.config.rules import policy_faults
-from assent.core.catalogue import is_public
 from assent.core.principal import Principal
 from assent.errors import Fault, SettingsError, StoreError
 from assent.features import load_feature
-from assent.gateway.audit_evidence import LogEvidence
-from assent.gateway.auth.authenticator import AuthParts
-from assent.gateway.auth.challenges import Challenge
 from assent.gateway.build import build, first
-from assent.gateway.call_lines import CallLines
 from assent.gateway.catalogue import CatalogueLoader, CatalogueLog, Serving, differs, warn_of_missing_pins
-from assent.gateway.config_audit import ConfigAuditLog
 from assent.gateway.first_sight import note_seen
-from assent.gateway.generation import Generation, Runtime, Surroundings, assemble, same_ports
-from assent.gateway.metrics import CallCounters, GatewayStatus, render
+from assent.gateway.generation import Generation, assemble
 from assent.gateway.monitor import UpstreamMonitor
+from assent.gateway.runtime import Callbacks, Surroundings, open_runtime, same_ports
 from assent.gateway.served_tools import Contracts, ServedTools
-from assent.gateway.sessions.notifications import LISTS_CHANGED, TOOLS_CHANGED, Notifications
-from assent.gateway.sessions.table import SessionTable
+from assent.gateway.sessions.notifications import LISTS_CHANGED, TOOLS_CHANGED
 from assent.gateway.start_gate import StartGate
 from assent.gateway.state import GatewayState
 from assent.gateway.tool_names import ToolNamesKeeper
-from assent.gateway.upstream_factory import UpstreamFactory
-from assent.pipeline.effects import EffectRunner
-from assent.pipeline.stop_switches import StopSwitches
 from assent.ports import Ports, Store
 from assent.stores.open import open_store
-from assent.stores.probe import StoreProbe
-from assent.upstreams.vault import CredentialVault
 from assent.web.asgi import App, Headers, LazyApp, Receive, Scope, Send
-from assent.web.http import respond
 
 logger = logging.getLogger(__name__)
 
@@ -65,39 +46,13 @@ class GatewayApp:
         surroundings: Surroundings | None = None,
     ) -> None:
         """`adapt` changes the ports for the door in front of this gateway."""
-        self.store, self.tally = store, CallCounters()
         self._surroundings = around = surroundings or Surroundings()
-        self.keyring = Keyring(Path(settings.secrets.directory))
-        self.config_log = ConfigAuditLog(store.append, time.time, self.keyring.keyed_hash)
-        self.call_lines = CallLines()
-        self.tally.on_refusal = self.call_lines.refused
-        self.auth = AuthParts(store, lambda: self.current.public_scopes())
-        self.auth.failed_auth.tell = self.call_lines.failed
-        self.work = EffectRunner(
-            store, time.time, retention=settings.defaults.idempotency.retention, keyed_hash=self.keyring.keyed_hash
-        )
-        self.probe = StoreProbe(store, time.time)
-        self.signing = None if settings.store.startswith("memory:") else PeriodicSigner(self._signing_plan)
         self.upstream_monitor = UpstreamMonitor(self.reload, lambda name: name in self.tools.troubles, self._publish)
-        sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
-        vault = CredentialVault(store, lambda: self.keyring.key("sealing"), time.time)
-        self.runtime = Runtime(
-            store,
-            self.keyring,
-            vault,
-            UpstreamFactory(vault, store, around.environment, around.umask),
-            self.work,
-            None if self.signing is None else LogEvidence(store, self.signing, time.time),
-            StopSwitches(store),
-            sessions,
-            Notifications(sessions),
-            self.upstream_monitor.subscriptions,
-            self._reauthenticate,
-            self._other,
-            adapt,
-            self.tally,
-            self.call_lines,
-        )
+        asked = Callbacks(lambda: self.current.public_scopes(), self._signing_plan, self._reauthenticate, self._other)
+        self.runtime = open_runtime(settings, store, asked, self.upstream_monitor.subscriptions, adapt, around)
+        self.store, self.keyring, self.auth = store, self.runtime.keyring, self.runtime.auth
+        self.work, self.probe, self.signing = self.runtime.work, self.runtime.probe, self.runtime.signing
+        self.config_log = self.runtime.config_log
         self.current: Generation = first(self.runtime, settings, self.auth, self._page_of_approval, around.flow)
         self.tools = CatalogueLoader(
             Serving(
@@ -109,7 +64,7 @@ class GatewayApp:
             )
         )
         self.tools.troubles = dict.fromkeys(settings.upstreams, "it has not answered yet")
-        self._catalogue_log, self._told_faults = CatalogueLog(), set[str]()
+        self._catalogue_log = CatalogueLog()
         self.tool_names = ToolNamesKeeper(store, lambda: self.settings)
         self.gate = StartGate()
         self.refused_settings = ""
@@ -139,17 +94,6 @@ class GatewayApp:
         """Count a person who could not sign in to the console, for the log."""
         self.auth.failed_auth.count_failure(code, scope)
 
-    async def metrics(self, headers: Headers, scope: Scope) -> bytes | None:
-        """The metrics page, for an operator or a caller on this machine; None for every other caller."""
-        generation = self.current
-        if not await generation.rulebook.authenticator.is_operator(headers, scope):
-            return None
-        factory, troubles = self.runtime.upstream_factory, self.tools.troubles
-        upstreams = {name: (name not in troubles, factory.failures(name)) for name in generation.links}
-        loop = type(asyncio.get_running_loop()).__module__.partition(".")[0]
-        public = sum(map(is_public, generation.catalogue.tools.values()))
-        return render(self.runtime.tally, GatewayStatus(public, len(self.runtime.sessions), upstreams, loop))
-
     # Requests
 
     def app(self, other: App) -> App:
@@ -159,12 +103,12 @@ class GatewayApp:
         return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not self.gate.is_open and scope.get("path", "").rstrip("/") == self.current.endpoint.path:
-            try:
-                await self.gate.guard(self._reauthenticate)(scope["headers"], scope)
-            except Challenge as challenge:
-                return await respond(send, challenge.status, orjson.dumps(challenge.problem), challenge.fields)
-        await self.current.endpoint(scope, receive, send)
+        if (
+            self.gate.is_open
+            or scope.get("path", "").rstrip("/") != self.current.endpoint.path
+            or await self.gate.admits(self._reauthenticate, scope, send)
+        ):
+            await self.current.endpoint(scope, receive, send)
 
     async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:
         await (self._api or self._pages)(scope, receive, send)
@@ -273,7 +217,8 @@ class GatewayApp:
         self._catalogue_log.write(before.catalogue, generation.catalogue, served, served.excluded(generation.links))
         self.runtime.hidden_text.note_tools({name: one.hidden for name, (_, _, one) in served.compiled.items()})
         if differs(before.catalogue, generation.catalogue):
-            self._log_policy_faults(generation)
+            if generation.rulebook.policies is not None:
+                self._catalogue_log.policy_faults(self._policy_faults(generation))
             if self.gate.is_open:
                 self._keep_tool_names()
                 self.runtime.notifications.publish(TOOLS_CHANGED)
@@ -297,19 +242,8 @@ class GatewayApp:
 
     def _policy_faults(self, generation: Generation) -> list[Fault]:
         """Why policies do not fit the tools as they are now."""
-        complete = not self.tools.troubles
-        return policy_faults(
-            generation.rulebook.policies, generation.catalogue, generation.settings.upstreams, complete=complete
-        )
-
-    def _log_policy_faults(self, generation: Generation) -> None:
-        """Logs each policy that does not fit the tools that an upstream lists now, once."""
-        if generation.rulebook.policies is None:
-            return
-        faults = {str(fault) for fault in self._policy_faults(generation)}
-        for fault in sorted(faults - self._told_faults):
-            logger.error("a policy does not fit, so tools that it applies to are denied: %s", fault)
-        self._told_faults = faults
+        book, complete = generation.rulebook, not self.tools.troubles
+        return policy_faults(book.policies, generation.catalogue, book.settings.upstreams, complete=complete)
 
     def _publish(self, message: dict[str, Any]) -> None:
         if not self.current.passthrough.relays():  # a relayed notification reaches the client on the upstream's stream
@@ -346,7 +280,3 @@ async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
 
 def _digest_of(policies: Any) -> str:
     return "" if policies is None else policies.digest
-
-
-def _identity_of(caller: Principal) -> tuple[object, ...]:
-    return caller.identity

@@ -16,8 +16,10 @@ from assent.errors import Fault, SettingsError
 from assent.features import load_feature
 from assent.gateway.auth.authenticator import Authenticator, AuthParts
 from assent.gateway.catalogue import tools_of
+from assent.gateway.edge_ports import Rulebook
 from assent.gateway.first_sight import note_seen
-from assent.gateway.generation import Generation, Rulebook, Runtime, assemble
+from assent.gateway.generation import Generation, assemble
+from assent.gateway.runtime import Runtime
 from assent.gateway.served_tools import Contracts, Definitions, Seen, compile_served, contracts_of, finish, read_pins
 from assent.gateway.upstream_factory import UpstreamFactory, provider_of
 from assent.ports import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from assent.contract.contradictions import unsendable_keys
 from assent.core.catalogue import Catalogue
 from assent.core.first_sight import SeenServer
 from assent.core.question import visible
-from assent.errors import FaultsError, SettingsError
+from assent.errors import Fault, FaultsError, SettingsError
 from assent.gateway.config_audit import ListedTools
 from assent.gateway.served_tools import AcceptedPins, Definitions, Seen, ServedTools, compile_served, read_pins
 from assent.gateway.withheld_lines import tell_withheld
@@ -208,6 +208,14 @@ class CatalogueLog:
 
     def __init__(self) -> None:
         self._faults: set[str] = set()
+        self._policy_faults: set[str] = set()
+
+    def policy_faults(self, found: Iterable[Fault]) -> None:
+        """Logs each policy that does not fit the tools that an upstream lists now, once."""
+        faults = {str(fault) for fault in found}
+        for fault in sorted(faults - self._policy_faults):
+            logger.error("a policy does not fit, so tools that it applies to are denied: %s", fault)
+        self._policy_faults = faults
 
     def write(self, before: Catalogue, after: Catalogue, served: ServedTools, excluded: dict[str, set[str]]) -> None:
         tell_withheld(before, after, served.unaccepted(), excluded)

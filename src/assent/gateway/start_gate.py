@@ -10,10 +10,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
+import orjson
+
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.gateway.auth.challenges import Challenge
-from assent.web.asgi import Headers, Scope
+from assent.web.asgi import Headers, Scope, Send
+from assent.web.http import respond
 
 PATIENCE = 20.0
 """Seconds that a request waits for the end of the start. Clients wait half a minute and more for a response."""
@@ -45,6 +48,15 @@ class StartGate:
             return principal
 
         return guarded
+
+    async def admits(self, authenticate: Authenticate, scope: Scope, send: Send) -> bool:
+        """Whether a request may go on now, after a wait; otherwise it is answered."""
+        try:
+            await self.guard(authenticate)(scope["headers"], scope)
+        except Challenge as challenge:
+            await respond(send, challenge.status, orjson.dumps(challenge.problem), challenge.fields)
+            return False
+        return True
 
     async def _wait(self) -> None:
         with suppress(TimeoutError):

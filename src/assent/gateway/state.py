@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 
 from assent.config.load import load_pins, write_pins
 from assent.config.model import Settings, UpstreamSettings
+from assent.core.catalogue import is_public
 from assent.core.pins import PinChange, Pins, accepted_pins, compare, pin_digest
 from assent.core.principal import Principal
 from assent.core.question import visible
@@ -17,11 +19,14 @@ from assent.features import load_feature
 from assent.gateway.auth.authenticator import AuthParts
 from assent.gateway.catalogue import CatalogueLoader
 from assent.gateway.first_sight import accept_seen
-from assent.gateway.generation import Generation, Runtime
+from assent.gateway.generation import Generation
+from assent.gateway.metrics import GatewayStatus, render
 from assent.gateway.recent_calls import RecentCalls
+from assent.gateway.runtime import Runtime
 from assent.gateway.served_tools import ServedTools
 from assent.upstreams.credentials import CredentialOwner
 from assent.upstreams.http.circuit_breaker import Health
+from assent.web.asgi import Headers, Scope
 
 _HEALTHY = Health("closed", 0, None)
 
@@ -119,6 +124,17 @@ class GatewayState:
     def public_scopes(self) -> list[str]:
         """The scopes of the tools that every caller may see."""
         return self.current.public_scopes()
+
+    async def metrics(self, headers: Headers, scope: Scope) -> bytes | None:
+        """The metrics page, for an operator or a caller on this machine; None for every other caller."""
+        generation = self.current
+        if not await generation.rulebook.authenticator.is_operator(headers, scope):
+            return None
+        factory, troubles = self._gateway.runtime.upstream_factory, self._gateway.tools.troubles
+        upstreams = {name: (name not in troubles, factory.failures(name)) for name in generation.links}
+        loop = type(asyncio.get_running_loop()).__module__.partition(".")[0]
+        public = sum(map(is_public, generation.catalogue.tools.values()))
+        return render(self.tally, GatewayStatus(public, len(self._gateway.runtime.sessions), upstreams, loop))
 
     def forget_credential(self, upstream: str, owner: CredentialOwner) -> None:
         """Use a credential that was changed or removed at the next call."""

@@ -7,8 +7,9 @@ from typing import Any, Protocol
 import orjson
 
 from assent.gateway.generation import Generation
+from assent.gateway.state import GatewayState
 from assent.upstreams import credentials as oauth_client
-from assent.web.asgi import Headers, Receive, Scope, Send
+from assent.web.asgi import Receive, Scope, Send
 from assent.web.http import respond, respond_error
 
 MARK_HEADER = b"assent-store"
@@ -27,7 +28,8 @@ class Status(Protocol):
     @property
     def current(self) -> Generation: ...
 
-    async def metrics(self, headers: Headers, scope: Scope) -> bytes | None: ...
+    @property
+    def state(self) -> GatewayState: ...
 
 
 class StatusPages:
@@ -59,7 +61,7 @@ class StatusPages:
             case "/.well-known/oauth-client":
                 await _respond_json(send, 200, client_metadata(self._status.current.settings.public_url))
             case "/metrics":
-                page = await self._status.metrics(scope["headers"], scope)
+                page = await self._status.state.metrics(scope["headers"], scope)
                 if page is None:
                     return await respond_error(send, 403, "Forbidden", detail=_FOR_OPERATORS)
                 fields = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]

@@ -25,7 +25,7 @@ from assent.gateway.engine import desktop, wire
 from assent.gateway.engine.place import peer_of
 from assent.gateway.engine.requests import handler_of
 from assent.gateway.engine.streams import PassedStreams
-from assent.gateway.generation import Surroundings
+from assent.gateway.runtime import Surroundings
 from assent.gateway.stdio.wrapped_server import WrapClient, WrapRequest, serve_wrapped, wrapping
 from assent.ports import Store
 from assent.stores.open import open_store

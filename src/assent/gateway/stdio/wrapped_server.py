@@ -29,8 +29,8 @@ from assent.config.sandbox import OFF, SandboxSettings
 from assent.core.approval import Approval
 from assent.errors import Fault, SettingsError
 from assent.gateway.app import GatewayApp, open_gateway
-from assent.gateway.generation import Surroundings
 from assent.gateway.metrics import summarize_observed
+from assent.gateway.runtime import Surroundings
 from assent.gateway.stdio.wrap import StdioGateway
 from assent.ports import Ports, no_command
 from assent.stores.inspect import in_doubt

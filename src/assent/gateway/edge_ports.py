@@ -1,18 +1,87 @@
-"""Resolves arguments that are paths on this machine: follows links, replaces `..` and `~`."""
+"""The ports of the pipeline at the gateway: what calls need of the configuration and of this machine."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from assent.audit.periodic_signer import SigningPlan
 from assent.config.model import Settings
+from assent.config.rules import rules_of
+from assent.core.approval import Approval
 from assent.core.call import Call
+from assent.core.catalogue import Catalogue
 from assent.core.question import texts_in
+from assent.gateway.auth.authenticator import Authenticator
+from assent.gateway.call_lines import CallLines
+from assent.gateway.connections import UpstreamConnections
+from assent.gateway.runtime import Runtime
+from assent.pipeline.ports_factory import make_ports
+from assent.ports import Ports
+from assent.upstreams.link import UpstreamLink
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rulebook:
+    """What a configuration decides, apart from the tools that its upstreams list."""
+
+    settings: Settings
+    links: Mapping[str, UpstreamLink]
+    policies: Any
+    """The Cedar policies, or None."""
+    flow: Any
+    """Flow control, or None."""
+    authenticator: Authenticator
+    notifier: Any
+    """Tells people of approvals that wait, or None."""
+    signing: SigningPlan | None
+
+
+def ports_of(runtime: Runtime, rulebook: Rulebook, catalogue: Catalogue, connections: UpstreamConnections) -> Ports:
+    """The ports of one configuration and its tools."""
+    settings = rulebook.settings
+
+    def page(path: str) -> str | None:
+        return f"{settings.public_url.rstrip('/')}/console/{path}"
+
+    return make_ports(
+        runtime.store,
+        catalogue.itself,
+        work=runtime.work,
+        derive_key=runtime.keyring.derive,
+        keyed_hash=runtime.keyring.keyed_hash,
+        stops=runtime.stop_switches.look,
+        questions=runtime.questions,
+        page=page,
+        leads_to=RealPaths(settings).of,
+        seen=runtime.tally.count_call,
+        evidence=runtime.evidence,
+        connect=connections.needed,
+        rules=rules_of(settings, rulebook.policies, rulebook.flow),
+        waiting=Announcement(runtime.call_lines, rulebook.notifier, page).offer,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """Tells of an approval that waits: in the log, and by the configured channels."""
+
+    call_lines: CallLines
+    notifier: Any
+    page: Callable[[str], str | None]
+
+    def offer(self, approval: Approval) -> None:
+        self.call_lines.waits(approval, self.page(f"approvals/{approval.id}"))
+        if self.notifier is not None:
+            self.notifier.offer(approval)
+
+
+# Arguments that are paths on this machine
 
 LONGEST = 4096
 MOST_LOOKED_AT = 64 * 1024
