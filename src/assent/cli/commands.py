@@ -23,6 +23,7 @@ COMMANDS = {
     "claims": "List started calls and settle those in doubt.",
     "console": "Print a link that signs you in to the console.",
     "contract": "Show, draft and document contracts.",
+    "engine": "Show or end the process that wrapped servers share.",
     "hook": "Answer one hook event of a coding agent.",
     "init": "Put Assent before the servers of an MCP client.",
     "keys": "Create, list and revoke API keys.",
@@ -47,7 +48,7 @@ COMMANDS = {
 
 SECTIONS = {
     "Begin": ("demo", "init", "add", "trust", "doctor"),
-    "Govern calls": ("serve", "wrap", "hook", "sandbox", "login", "keys", "pin"),
+    "Govern calls": ("serve", "wrap", "engine", "hook", "sandbox", "login", "keys", "pin"),
     "Decide and look": ("console", "approvals", "stops", "claims", "audit", "decide"),
     "Write contracts and rules": ("contract", "classify", "lint", "verify", "hosts", "policy", "rule", "drill"),
     "Keep the store": ("store",),

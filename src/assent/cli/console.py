@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ from assent.cli.shared.options import console_person, operator, store_option, st
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
+    from assent.config.model import Settings
     from assent.ports import Ports
 
 ONCE = "The link signs you in once, within ten minutes. Anyone who has it can use it."
@@ -22,7 +24,7 @@ ONCE = "The link signs you in once, within ten minutes. Anyone who has it can us
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="With --store: the port. Default: a free one.")
 @store_option
 def console(account: str | None, port: int, config: Path | None) -> None:
-    """Print a link that signs you in to the console of the running gateway, once.
+    """Print a link that signs you in, once, to the console of the running gateway or of your wrapped servers.
 
     With --store, serve the console of a library server's store on this machine until you press Ctrl-C.
 
@@ -42,6 +44,8 @@ def console(account: str | None, port: int, config: Path | None) -> None:
 
     async def link(ports: Ports) -> str:
         found = await running_gateways(ports.store)
+        if not found and await asyncio.to_thread(_serve_by_engine, config, settings):
+            found = await running_gateways(ports.store)
         if not found:
             alone = store_command(settings.store)("console")
             without = f", or look at its records without one: `{alone}`" if alone is not None else ""
@@ -60,6 +64,19 @@ def console(account: str | None, port: int, config: Path | None) -> None:
     public = settings.public_url.rstrip("/")
     if "public_url" in settings.model_fields_set and urlsplit(public).netloc != urlsplit(url).netloc:
         click.echo(f"People with an account sign in at {public}/console/", err=True)
+
+
+def _serve_by_engine(config: Path | None, settings: Settings) -> bool:
+    """Have the engine serve the console, where wrapped servers use this configuration."""
+    import sys
+
+    from assent.cli.engine import ask_engine
+    from assent.config.load import HERE
+
+    if settings.engine == "off" or sys.platform == "win32":
+        return False
+    own = config is None and not HERE.exists()
+    return ask_engine("console", config or (None if own else HERE), start=own) is not None
 
 
 async def _enrolment_path(ports: Ports, name: str) -> str:

@@ -84,6 +84,7 @@ def checks(config: Path | None, offline: bool) -> Iterator[Check]:
         yield _confirmers(settings)
         running = _running(settings)
         yield _gateway(settings, running)
+        yield _engine(config, settings)
     yield from _clients(running)
     yield from _hooks()
 
@@ -360,6 +361,28 @@ def _gateway(settings: Settings, running: Sequence[str]) -> Check:
         fix = "stop it, or run `assent serve --port` with another port"
         return Check("warn", f"the gateway at {settings.public_url} uses another store or is no gateway", fix)
     return Check("warn", "no gateway runs on this store", "start it with `assent serve` (`wrap` needs none)")
+
+
+def _engine(config: Path | None, settings: Settings) -> Check:
+    """The process that wrapped servers, hooks and the console share."""
+    if settings.engine == "off" or sys.platform == "win32":
+        return Check("ok", "engine: off: each wrapped server has a process of its own")
+    from assent.cli.engine import ask_engine, status_lines
+    from assent.config.load import HERE
+    from assent.gateway.engine.wire import VERSION
+
+    file = config or (HERE if HERE.exists() else None)
+    try:
+        found = ask_engine("status", file)
+    except AssentError as error:
+        return Check("fail", f"the engine of wrapped servers cannot be used: {error}", "`assent engine stop`")
+    if found is None:
+        return Check("ok", "the engine of wrapped servers does not run; it starts with the first one")
+    lines = "\n         ".join(status_lines(found))
+    if found["version"] != VERSION:
+        fix = "it is replaced when its last server ends; `assent engine stop` replaces it now"
+        return Check("warn", f"{lines}\n         this is Assent {VERSION}", fix)
+    return Check("ok", lines)
 
 
 def _running(settings: Settings) -> list[str]:
