@@ -25,6 +25,8 @@ def engine() -> None:
 
     It is started when it is needed, and ends by itself after 15 minutes without use. `engine: off` in the
     configuration switches it off.
+
+    Example: assent engine status
     """
 
 

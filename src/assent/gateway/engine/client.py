@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assent.gateway.engine import wire
-from assent.gateway.engine.place import Unavailable, connect, connect_or_start, find_place
+from assent.gateway.engine.place import Unavailable, connect, connect_or_start, find_place, has_folder
 
 ANSWERS_WITHIN = 30.0
 _TRIES, _PAUSE = 100, 0.1
@@ -46,6 +46,8 @@ def ask(
     if sys.platform == "win32":
         raise Unavailable("there is no engine on Windows")
     config = None if config is None else os.path.abspath(config)
+    if not start and not has_folder(environment):
+        return None
     place = find_place(config, environment)
     body = {"kind": kind, "config": config, "folder": _folder(), "environment": dict(environment), **(request or {})}
     message = wire.hello(place.identity, b"ask") + wire.frame(wire.ASK, json.dumps(body).encode())

@@ -90,6 +90,11 @@ def find_place(config: str | None, environment: Mapping[str, str]) -> Place:
     return Place(identity, folder, _open_private(folder))
 
 
+def has_folder(environment: Mapping[str, str]) -> bool:
+    """Whether there is a folder for engines; without one, none runs."""
+    return os.path.isdir(_runtime_folder(environment) or f"{state_folder(environment)}/engine")
+
+
 def _namespace(kind: str) -> str:
     try:
         return os.readlink(f"/proc/self/ns/{kind}")

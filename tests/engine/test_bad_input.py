@@ -1,0 +1,223 @@
+"""The engine's files and its socket in bad hands: leftovers, links, open folders, floods, and doors that misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from assent.gateway.engine import client, door, place, wire
+from support.engines import engine_process, has_engine
+from support.transports import ROOT
+from support.wrap_process import ASSENT, home, running
+
+ODD = str(ROOT / "tests" / "support" / "odd_server.py")
+ECHO = str(ROOT / "tests" / "support" / "echo_server.py")
+
+
+@contextmanager
+def placed(environment: dict[str, str]) -> Iterator[place.Place]:
+    found = place.find_place(None, environment)
+    try:
+        yield found
+    finally:
+        os.close(found.descriptor)
+
+
+async def answers(environment: dict[str, str]) -> tuple[int, str]:
+    """Whether a wrapped server works: its exit code, and what was said."""
+    async with running(environment, sys.executable, ODD) as one:
+        assert "result" in await one.greet()
+        return await one.end()
+
+
+@pytest.mark.parametrize("left", ["socket", "file", "link", "broken link"])
+async def test_what_is_left_behind_at_the_socket_is_replaced(left: str, tmp_path: Path) -> None:
+    environment = home(tmp_path)
+    with placed(environment) as found:
+        path = Path(found.folder, f"{found.name}.sock")
+        if left == "socket":
+            listener = socket.socket(socket.AF_UNIX)
+            place._at(found, listener.bind)
+            listener.close()
+        elif left == "file":
+            path.write_text("")
+        else:
+            target = tmp_path / "target"
+            if left == "link":
+                target.write_text("precious")
+            path.symlink_to(target)
+    code, said = await answers(environment)
+    assert code == 0 and "observing odd_server" in said
+    assert has_engine(environment)
+    if left == "link":
+        assert target.read_text() == "precious"
+
+
+@pytest.mark.parametrize("kind", ["socket", "lock"])
+async def test_a_folder_in_the_way_or_a_link_at_the_lock_stops_the_start(kind: str, tmp_path: Path) -> None:
+    environment = home(tmp_path)
+    with placed(environment) as found:
+        path = Path(found.folder, f"{found.name}.{'sock' if kind == 'socket' else kind}")
+        if kind == "socket":
+            path.mkdir()
+        else:
+            path.symlink_to(tmp_path / "elsewhere")
+    async with running(environment, sys.executable, ODD) as one:
+        assert await one.hear() == {}
+        code, said = await one.end()
+    assert code == 2 and str(path) in said and "Remove it" in said and "Traceback" not in said
+    assert not (tmp_path / "elsewhere").exists()
+
+
+async def test_a_folder_that_others_can_write_stops_the_start(tmp_path: Path) -> None:
+    environment = home(tmp_path)
+    with placed(environment) as found:
+        Path(found.folder).chmod(0o777)
+    async with running(environment, sys.executable, ODD) as one:
+        assert await one.hear() == {}
+        code, said = await one.end()
+    assert code == 2 and f"chmod 700 {found.folder}" in said
+    Path(found.folder).chmod(0o700)
+    assert (await answers(environment))[0] == 0
+
+
+async def test_a_link_in_the_place_of_the_folder_stops_the_start(tmp_path: Path) -> None:
+    environment = home(tmp_path)
+    (tmp_path / "state" / "assent").mkdir(parents=True, mode=0o700)
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / "state" / "assent" / "engine").symlink_to(tmp_path / "elsewhere")
+    async with running(environment, sys.executable, ODD) as one:
+        assert await one.hear() == {}
+        code, said = await one.end()
+    assert code == 2 and "is a link. Remove it" in said
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+async def test_a_foreign_runtime_folder_is_not_used(tmp_path: Path) -> None:
+    environment = {**home(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "runtime")}
+    (tmp_path / "runtime").mkdir(mode=0o755)
+    with placed(environment) as found:
+        assert found.folder == str(tmp_path / "state" / "assent" / "engine")
+    (tmp_path / "runtime").chmod(0o700)
+    with placed(environment) as found:
+        assert found.folder == str(tmp_path / "runtime" / "assent")
+
+
+async def test_where_no_engine_can_be_the_server_runs_alone_and_says_so(tmp_path: Path) -> None:
+    environment = home(tmp_path)
+    (tmp_path / "state" / "assent").mkdir(parents=True, mode=0o700)
+    (tmp_path / "state" / "assent" / "engine").write_text("a file where the folder should be")
+    code, said = await answers(environment)
+    assert code == 0 and "this server runs without the shared engine" in said and "observing odd_server" in said
+
+
+async def test_twenty_servers_started_at_once_share_one_engine(tmp_path: Path) -> None:
+    environment = home(tmp_path)
+
+    async def one() -> int:
+        async with running(environment, sys.executable, ECHO) as wrapped:
+            assert "result" in await wrapped.greet()
+            process = await asyncio.to_thread(engine_process, environment)
+            started.release()
+            await all_started.wait()
+            assert (await wrapped.end())[0] == 0
+            return process
+
+    started, all_started = asyncio.Semaphore(0), asyncio.Event()
+
+    async def watch() -> int:
+        for _ in range(20):
+            await started.acquire()
+        status = await asyncio.to_thread(client.ask, "status", environment=environment, start=False)
+        all_started.set()
+        assert status is not None
+        return len(status["servers"])
+
+    count, *processes = await asyncio.gather(watch(), *(one() for _ in range(20)))
+    assert count == 20 and len(set(processes)) == 1
+
+
+async def test_doors_that_say_nothing_or_nonsense_hold_nobody_up(tmp_path: Path) -> None:
+    environment = home(tmp_path)
+    assert client.ask("status", environment=environment) is not None
+    open_connections = []
+    with placed(environment) as found:
+        for number in range(40):
+            one = place.connect(found)
+            assert one is not None
+            open_connections.append(one)
+            if number % 2:
+                one.sendall(os.urandom(3000))
+        big = place.connect(found)
+        assert big is not None
+        big.settimeout(5)
+        with pytest.raises(OSError):
+            for _ in range(64):
+                big.sendall(wire.frame(wire.HELLO, b"x" * 100_000))
+        assert (await answers(environment))[0] == 0
+    for one in (*open_connections, big):
+        one.close()
+
+
+async def test_a_door_that_sends_megabytes_without_reading_is_closed_and_others_go_on(tmp_path: Path) -> None:
+    environment = home(tmp_path)
+    pipe = asyncio.subprocess.PIPE
+    async with running(environment, sys.executable, ECHO) as calm:
+        await calm.greet()
+        unread, writing = os.pipe()
+        greedy = await asyncio.create_subprocess_exec(
+            *ASSENT, "wrap", "--", sys.executable, ECHO, stdin=pipe, stdout=writing, stderr=writing, env=environment
+        )
+        os.close(writing)
+        assert greedy.stdin is not None
+        line = json.dumps({"jsonrpc": "2.0", "method": "tools/call", "id": 1, "params": {
+            "name": "read_self", "arguments": {"text": "x" * 1_000_000}}}).encode() + b"\n"  # fmt: skip
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
+        greedy.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}).encode())
+        greedy.stdin.write(b"\n")
+
+        async def flood() -> None:
+            try:
+                for _ in range(200):
+                    greedy.stdin.write(line)  # type: ignore[union-attr]
+                    await greedy.stdin.drain()  # type: ignore[union-attr]
+            except ConnectionError:
+                return
+
+        flooding = asyncio.create_task(flood())
+        for number in range(1, 11):
+            await calm.say("tools/call", number, name="read_self", arguments={})
+            assert (await asyncio.wait_for(calm.hear(), 20))["id"] == number
+        status = await asyncio.to_thread(client.ask, "status", environment=environment, start=False)
+        assert status is not None and status["memory"] < 600e6, "what waits for a client is bounded"
+        flooding.cancel()
+        greedy.kill()
+        await greedy.wait()
+        os.close(unread)
+        assert (await calm.end())[0] == 0
+
+
+def test_the_door_leaves_everything_unusual_to_the_command_line() -> None:
+    plain = door.parse(["-c", "a.yaml", "--start-within=5s", "--sandbox", "enforce", "--read", "x", "--", "npx", "-y"])
+    assert plain is not None
+    assert (plain.command, plain.config, plain.start_within, plain.sandbox) == (
+        ("npx", "-y"),
+        "a.yaml",
+        "5s",
+        "enforce",
+    )
+    assert plain.read == (str(Path.cwd() / "x"),)
+    assert door.parse(["npx", "-y", "--", "x"]).command == ("npx", "-y", "--", "x")  # type: ignore[union-attr]
+    for words in (
+        [], ["--help"], ["--"], ["-c"], ["--unknown", "x"], ["--start-within", "soon", "x"], ["--sandbox", "no", "x"],
+        ["--read", "x", "--", "y"], ["-cx.yaml", "y"],
+    ):  # fmt: skip
+        assert door.parse(words) is None, words
