@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from assent.config.load import load_settings, user_settings
 from assent.core.catalogue import Catalogue
+from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.metrics import CallCounters
@@ -135,13 +136,16 @@ class EngineState(GatewayState):
     def changed_tools(self) -> set[str]:
         return {name for one in self._states() for name in one.changed_tools()}
 
+    def count_changes(self) -> int:
+        return sum(one.count_changes() for one in self._states())
+
     def definition_changes(self) -> list[DefinitionChange]:
         return [change for one in self._states() for change in one.definition_changes()]
 
-    async def accept_definitions(self, chosen: Sequence[DefinitionChange]) -> None:
+    async def accept_definitions(self, chosen: Sequence[DefinitionChange], by: Principal, reason: str) -> None:
         for name, app in _apps(self._engine).items():
             if mine := [one for one in chosen if one.upstream == name]:
-                await app.state.accept_definitions(mine)
+                await app.state.accept_definitions(mine, by, reason)
 
     async def reload(self, upstream: str) -> None:
         if (app := _apps(self._engine).get(upstream)) is not None:
