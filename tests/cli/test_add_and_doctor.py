@@ -174,3 +174,29 @@ def test_doctor_names_guards_that_are_stricter_now(tmp_path: Path) -> None:
     report = assent(tmp_path, "doctor", "-c", str(tmp_path / "assent.yaml"), "--offline")
     assert "guard sql_tables: since 0.3, functions that are not known to only read are refused" in report.stdout
     assert "guard allow_repositories" not in report.stdout
+
+
+def test_doctor_says_what_is_stricter_since_the_version_before(tmp_path: Path) -> None:
+    contract = "{side_effect: write, dry_run: {mode: required}}"
+    (tmp_path / "c.yaml").write_text(f"tools:\n  send: {contract}\n")
+    (tmp_path / "api.json").write_text(
+        json.dumps({"openapi": "3.1.0", "info": {"title": "a", "version": "1"}, "paths": {}})
+    )
+    upstreams = "upstreams: {a: {openapi: api.json, base_url: 'http://127.0.0.1:9'}}\n"
+    keys = "auth: {api_keys: [{name: bot, key: assent_bot00000_secret-of-bot, kind: agent}]}\n"
+    guards = "guards: [{rule: payload_size, most: 1000}]\n"
+    given = f"{upstreams}{keys}{guards}contracts: [c.yaml]\nconsole: {{accounts: true}}\n"
+    expected = (
+        "contract that leaves category",
+        "operations whose path or tag says admin or cron get no tool",
+        "each serves one real call",
+        "one acts on a call with more than it reads",
+        "a client's yes that comes faster than reading",
+        "need a sign-in of the last five minutes",
+    )
+    (tmp_path / "assent.yaml").write_text(given + "profile: mcp-first\n")
+    report = assent(tmp_path, "doctor", "-c", "assent.yaml", "--offline")
+    assert [one for one in expected if one not in report.stdout] == []
+    (tmp_path / "assent.yaml").write_text("console: {accounts: false}\n")
+    report = assent(tmp_path, "doctor", "-c", "assent.yaml", "--offline")
+    assert [one for one in expected if one in report.stdout] == []

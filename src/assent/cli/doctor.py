@@ -74,6 +74,7 @@ def checks(config: Path | None, offline: bool) -> Iterator[Check]:
             settings = found
     if settings is not None:
         yield from _guards(settings)
+        yield from _changed_defaults(settings)
         yield from _protections(settings)
         yield _store(settings)
         yield _keys(settings)
@@ -154,6 +155,40 @@ def _guards(settings: Settings) -> Iterator[Check]:
         if follows and not all(option in one.model_fields_set for one in rules if type(one) is rule):
             fix = f"set `{option}:` to allow more" if option else f"`assent rule {rule.rule}` says how to allow them"
             yield Check("ok", f"guard {rule.rule}: since 0.3, {follows}", fix)
+
+
+def _changed_defaults(settings: Settings) -> Iterator[Check]:
+    """What is stricter since 0.3 and concerns this configuration, with the way back where there is one."""
+    if settings.profile == "mcp-first" and settings.completeness is None:
+        what = (
+            "profile mcp-first: since 0.3, a contract that leaves category, permissions, failure modes or others open"
+        )
+        yield Check("ok", f"{what} is refused", "`completeness: noted` logs it instead")
+    if any(one.openapi is not None for one in settings.upstreams.values()):
+        what = "answers in lines (NDJSON) and operations whose path or tag says admin or cron get no tool"
+        fix = "`assent contract docs` lists the operations without a tool"
+        yield Check("ok", f"OpenAPI: since 0.3, {what} in documents with x-side-effect or x-raw-response", fix)
+    with suppress(AssentError):
+        if any(one.contract.dry_run.mode == "required" for one in _contracts(settings)):
+            yield Check("ok", "required dry runs: since 0.3, each serves one real call, not all of ten minutes")
+    if settings.guards:
+        yield Check("ok", "guards: since 0.3, one acts on a call with more than it reads (docs/guards.md, limits)")
+    if settings.auth.api_keys and all(key.asks is None for key in settings.auth.api_keys):
+        what = "since 0.3, a client's yes that comes faster than reading does not count where no contract says by: user"
+        yield Check("ok", what, "`asks: person` on a key whose client shows questions to a person lets it count")
+    if settings.console.accounts:
+        what = "since 0.3, keys, accounts, passkeys and the release of a stop need a sign-in of the last five minutes"
+        yield Check("ok", f"console: {what}")
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and any(one.command for one in settings.upstreams.values()):
+        yield Check(
+            "ok", "servers of this machine: since 0.3, a gateway that runs as root starts them without privileges"
+        )
+
+
+def _contracts(settings: Settings) -> Sequence[Any]:
+    from assent.gateway.served_tools import contracts_of
+
+    return contracts_of(settings)
 
 
 def _protections(settings: Settings) -> Iterator[Check]:
