@@ -3,7 +3,7 @@ FROM python:3.12-slim AS build
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE constraints.txt ./
 COPY src src
-RUN python -m venv /opt/assent && /opt/assent/bin/pip install --no-cache-dir -c constraints.txt ".[standard,postgres]"
+RUN python -m venv /opt/assent && /opt/assent/bin/pip install --no-cache-dir -c constraints.txt ".[standard,postgres,telemetry]"
 
 FROM python:3.12-slim
 COPY --from=build /opt/assent /opt/assent

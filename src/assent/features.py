@@ -27,6 +27,7 @@ _FEATURES = {
     "lint": "assent.checks.lint.attacks",
     "lint_target": "assent.checks.lint.target",
     "hosts": "assent.checks.hosts.matrix",
+    "telemetry": "assent.gateway.telemetry",
     "api": "assent.people.api.app",
     "hooks": "assent.hooks.process",
     "store_console": "assent.people.console.store_console",
@@ -40,6 +41,7 @@ _FEATURES = {
 
 _EXTRAS = {
     "asyncpg": "postgres",
+    "opentelemetry": "telemetry",
     "hypothesis": "verify",
     "fastmcp": "fastmcp",
     "pydantic_ai": "pydantic-ai",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from opentelemetry import trace
-from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, TraceFlags, Tracer, TracerProvider
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import SpanKind
 
-from assent.mcp.tracing import Tracing, inject_trace_context
+from assent.mcp.tracing import TRACING, inject_trace_context
 from support.gateways import Shop, gateway, post, rpc
 from support.loopback_server import serving
 
@@ -20,42 +21,18 @@ TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = f"00-{TRACE}-b7ad6b7169203331-01"
 
 
-class Recorded(NonRecordingSpan):
-    """A span that remembers what it was told."""
-
-    def __init__(self, context: SpanContext, parent: SpanContext, name: str) -> None:
-        super().__init__(context)
-        self.name, self.parent, self.attributes, self.status = name, parent, dict[str, Any](), None
-
-    def set_attribute(self, key: str, value: Any) -> None:
-        self.attributes[key] = value
-
-    def set_status(self, status: Any, description: str | None = None) -> None:
-        self.status = status
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
+    """A collector in this process."""
+    exporter, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(TRACING, "_provider", provider)
+    TRACING.__dict__.pop("is_on", None)
+    yield exporter
+    TRACING.__dict__.pop("is_on", None)
 
 
-class Recorder(TracerProvider, Tracer):
-    """A collector of spans, as small as the interface allows."""
-
-    def __init__(self) -> None:
-        self.spans: list[Recorded] = []
-
-    def get_tracer(self, *_: Any, **__: Any) -> Tracer:
-        return self
-
-    def start_span(self, name: str, context: Any = None, *_: Any, **__: Any) -> Span:
-        parent = trace.get_current_span(context).get_span_context()
-        own = SpanContext(parent.trace_id or 1, len(self.spans) + 1, False, TraceFlags(1))
-        self.spans.append(Recorded(own, parent, name))
-        return self.spans[-1]
-
-    @contextmanager
-    def start_as_current_span(self, name: str, context: Any = None, *_: Any, **__: Any) -> Iterator[Span]:  # type: ignore[override]
-        with trace.use_span(self.start_span(name, context), record_exception=False) as span:
-            yield span
-
-
-async def through(folder: Path, recorder: Recorder | None, name: str, meta: dict[str, Any], **headers: str) -> Any:
+async def through(folder: Path, name: str, meta: dict[str, Any], **headers: str) -> Any:
     """What the upstream saw in `_meta` of the call."""
     seen: list[dict[str, Any]] = []
     shop = Shop()
@@ -70,8 +47,7 @@ async def through(folder: Path, recorder: Recorder | None, name: str, meta: dict
 
         await inner(scope, listening, send)
 
-    async with serving(spying) as upstream, gateway(folder, {"shop": {"url": upstream}}) as (url, gateway_app):
-        gateway_app.current.tools._tracing = Tracing(recorder)
+    async with serving(spying) as upstream, gateway(folder, {"shop": {"url": upstream}}) as (url, _):
         body = rpc("tools/call", name=name, arguments={"limit": 1})
         body["params"]["_meta"] = meta
         await post(url, body, **headers)
@@ -79,34 +55,36 @@ async def through(folder: Path, recorder: Recorder | None, name: str, meta: dict
 
 
 async def test_without_a_collector_the_callers_context_passes_as_it_is(tmp_path: Path) -> None:
-    (seen,) = await through(tmp_path, None, "list_orders", {"traceparent": PARENT, "tracestate": "a=b"})
+    (seen,) = await through(tmp_path, "list_orders", {"traceparent": PARENT, "tracestate": "a=b"})
     assert (seen["traceparent"], seen["tracestate"]) == (PARENT, "a=b")
 
 
 @pytest.mark.parametrize("where", ["meta", "header"])
-async def test_with_one_our_span_stands_between_the_caller_and_the_upstream(where: str, tmp_path: Path) -> None:
-    recorder = Recorder()
+async def test_with_one_our_spans_stand_between_the_caller_and_the_upstream(
+    where: str, recorder: InMemorySpanExporter, tmp_path: Path
+) -> None:
     said: dict[str, Any] = {"traceparent": PARENT}
     meta, headers = (said, {}) if where == "meta" else ({}, said)
-    (seen,) = await through(tmp_path, recorder, "list_orders", meta, **headers)
-    (span,) = recorder.spans
-    assert (span.name, f"{span.parent.trace_id:032x}") == ("tools/call", TRACE)
-    assert span.attributes == {"gen_ai.tool.name": "list_orders", "assent.outcome": "answered"}
-    assert seen["traceparent"] == f"00-{TRACE}-{1:016x}-01"
+    (seen,) = await through(tmp_path, "list_orders", meta, **headers)
+    sent, served = recorder.get_finished_spans()
+    assert (sent.kind, served.kind) == (SpanKind.CLIENT, SpanKind.SERVER)
+    assert served.name == sent.name == "tools/call list_orders"
+    assert served.parent is not None and f"{served.parent.trace_id:032x}" == TRACE
+    assert served.attributes is not None and served.attributes["assent.outcome"] == "answered"
+    assert seen["traceparent"] == f"00-{TRACE}-{sent.context.span_id:016x}-01"
 
 
-async def test_a_name_that_nobody_has_is_not_an_attribute(tmp_path: Path) -> None:
-    recorder = Recorder()
-    assert await through(tmp_path, recorder, "read_private_key", {}) == []
-    (span,) = recorder.spans
-    assert span.attributes == {"assent.outcome": "discover.unknown_tool"}
+async def test_a_name_that_nobody_has_is_not_an_attribute(recorder: InMemorySpanExporter, tmp_path: Path) -> None:
+    assert await through(tmp_path, "read_private_key", {}) == []
+    (span,) = recorder.get_finished_spans()
+    assert span.name == "tools/call"
+    assert "read_private_key" not in str(span.attributes)
 
 
 @pytest.mark.parametrize("broken", ["", "00-zz", 7, None, "x" * 100_000, ["a"]])
-async def test_a_broken_context_begins_a_new_trace(broken: Any, tmp_path: Path) -> None:
-    recorder = Recorder()
-    await through(tmp_path, recorder, "list_orders", {"traceparent": broken})
-    assert not recorder.spans[0].parent.is_valid
+async def test_a_broken_context_begins_a_new_trace(broken: Any, recorder: InMemorySpanExporter, tmp_path: Path) -> None:
+    await through(tmp_path, "list_orders", {"traceparent": broken})
+    assert recorder.get_finished_spans()[-1].parent is None
 
 
 def test_nothing_is_added_outside_of_a_span() -> None:

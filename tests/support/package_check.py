@@ -120,7 +120,7 @@ def check_release(built: list[Path], wheel: Path) -> None:
         check_same_again(built, Path(name, "again"))
         print("a second build gives the same bytes")
         python = Path(sys.executable)
-        for extras, label in (("", "core"), ("[standard,postgres]", "image")):
+        for extras, label in (("", "core"), ("[standard,postgres,telemetry]", "image")):
             environment = Path(name, label)
             install(python, Path(f"{wheel}{extras}"), environment)
             subprocess.run(

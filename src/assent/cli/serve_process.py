@@ -20,6 +20,7 @@ from assent.config.model import Settings
 from assent.config.rules import policies_of, policy_faults
 from assent.core.question import counted
 from assent.errors import ContractError, Fault, SettingsError
+from assent.features import load_feature
 from assent.gateway import logging as logs
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.catalogue_preview import preview_catalogue
@@ -109,6 +110,7 @@ async def _check(settings: Settings) -> None:
 async def run(settings: Settings, host: str, port: int, file: Path, read: Callable[[], Settings]) -> None:
     """Serves until a signal, then finishes running calls. `read` loads the settings again when a file has changed."""
     seen = signature(watched_files(file, settings))
+    stop_telemetry = load_feature("telemetry").start_telemetry(settings.telemetry) if settings.telemetry.otlp else None
     listener = listen(host, port)
     port = listener.getsockname()[1]
     gateway_app = await open_gateway(at_port(settings, host, port))
@@ -139,7 +141,10 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     server.should_exit = True
     await gateway_app.close_streams()
     await asyncio.gather(serving, waiting, return_exceptions=True)
-    if not await finish(gateway_app):
+    left = await finish(gateway_app)
+    if stop_telemetry is not None:
+        await asyncio.to_thread(stop_telemetry)
+    if not left:
         logger.info("Stopped.")
 
 

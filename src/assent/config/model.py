@@ -317,6 +317,18 @@ class EmbeddedServer(Section):
     """How long a refresh token is valid."""
 
 
+class TelemetrySettings(Section):
+    """Where traces and durations are sent."""
+
+    otlp: HttpUrl | None = None
+    """The address of an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`. It needs the extra
+    `telemetry`. Without it, the environment's own OpenTelemetry SDK is used, if there is one."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """Headers that are sent to it."""
+    every: Annotated[Duration, Field(ge=1, le=3600)] = 30
+    """How often durations are sent."""
+
+
 class AuthSettings(Section):
     """The ways in which callers authenticate."""
 
@@ -533,6 +545,8 @@ class Settings(Section):
     and the sandbox in observe. What you set yourself wins."""
     auth: AuthSettings = AuthSettings()
     """How callers authenticate."""
+    telemetry: TelemetrySettings = TelemetrySettings()
+    """Where traces and durations are sent."""
     limits: tuple[RateLimit, ...] = ()
     """Rate limits."""
     budgets: tuple[SpendBudget, ...] = ()

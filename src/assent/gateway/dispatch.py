@@ -16,6 +16,7 @@ from assent.mcp.jsonrpc import RequestId, RpcError, error_body, result_body
 from assent.mcp.protocol import ERROR_CODE_HTTP_STATUS, INTERNAL_ERROR, INVALID_REQUEST
 from assent.mcp.requests import Era, McpRequest, check_params, is_notification, is_request, is_response
 from assent.mcp.session import McpSession
+from assent.mcp.tracing import TRACING, fail_current
 from assent.upstreams.errors import SessionLost, UpstreamError
 from assent.web.asgi import Headers
 
@@ -70,12 +71,21 @@ class Dispatcher:
         """Serves one request. `call`, `listing` and the others raise `RpcError`, `Challenge` or `UpstreamError`; any
         other exception is a defect.
         """
+        if not TRACING.is_on:
+            return await self._answer(request)
+        meta = request.params.get("_meta")
+        with TRACING.request(request.method, meta, request.headers, request.id, request.version):
+            return await self._answer(request)
+
+    async def _answer(self, request: McpRequest) -> Response:
         method = request.method
         try:
             check_params(request.era, request.version, method, request.params)
             serve = self.call if method == "tools/call" else self.more.get(method, self.listing)
             return Response(result_body(request.id, await serve(request)))
         except Exception as error:
+            if TRACING.is_on:
+                fail_current(error_type(error))
             return error_response(error, request.id, request.era)
 
 
@@ -103,6 +113,15 @@ def error_response(error: Exception, request_id: RequestId | None, era: Era) -> 
         return Response(error_body(request_id, UPSTREAM_FAULT, str(error), fault_problem(error)), error.status)
     logger.error("a request failed with an unexpected error", exc_info=error)
     return Response(error_body(request_id, INTERNAL_ERROR, "Internal server error"))
+
+
+def error_type(error: Exception) -> str:
+    """What went wrong, as a known word: a code of ours or of the protocol, or the name of a class."""
+    if isinstance(error, UpstreamError):
+        return error.code
+    if isinstance(error, Challenge):
+        return str(error.problem.get("code", error.status))
+    return str(error.code) if isinstance(error, RpcError) else type(error).__name__
 
 
 def http_status(era: Era, code: int) -> int:

@@ -23,6 +23,7 @@ from assent.mcp.protocol import DEFAULT_NEGOTIATED_VERSION, INTERNAL_ERROR, INVA
 from assent.mcp.requests import Era, McpRequest, is_notification, is_request, is_response, read_message, read_modern
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import DEFAULT_BOUNDS, JsonLimits, Malformed
+from assent.mcp.tracing import TRACING
 from assent.web.asgi import App, Headers, Receive, Scope, Send
 from assent.web.http import (
     BodyTooLarge,
@@ -155,7 +156,7 @@ class McpEndpoint:
         if self.dispatcher.serves(message["method"], Era.MODERN, None):
             answer = self._serve(exchange, message, *declared, None)
         else:
-            answer = self.non_tool_handler.forward(exchange, message, None)
+            answer = self._forward(exchange, message, None)
         await (self._stream(exchange, answer) if message["method"] == "subscriptions/listen" else answer)
 
     async def _handshake(self, exchange: HttpExchange, message: Any) -> None:
@@ -202,11 +203,20 @@ class McpEndpoint:
             return await _drop(exchange, session)
         await self._pass(exchange, message, session)
 
+    async def _forward(self, exchange: HttpExchange, message: Any, session: McpSession | None) -> None:
+        """Passes a message on to the upstream."""
+        forward = self.non_tool_handler.forward(exchange, message, session)
+        if not TRACING.is_on or not is_request(message):
+            return await forward
+        meta = params.get("_meta") if isinstance(params := message.get("params"), dict) else None
+        with TRACING.request(message["method"], meta, exchange.scope["headers"], message["id"]):
+            await forward
+
     async def _pass(self, exchange: HttpExchange, message: Any, session: McpSession | None) -> None:
         if session is None:
-            return await self.non_tool_handler.forward(exchange, message, None)
+            return await self._forward(exchange, message, None)
         with self.sessions.using(session):
-            await self.non_tool_handler.forward(exchange, message, session)
+            await self._forward(exchange, message, session)
 
     async def _stream_or_end(self, exchange: HttpExchange) -> None:
         if exchange.session_id is None:

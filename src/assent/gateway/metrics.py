@@ -113,6 +113,8 @@ def _outcome_label(outcome: Outcome | None) -> str:
     if outcome is None:
         return "defect"
     if isinstance(outcome, Answer):
+        if outcome.result.get("isError"):
+            return "tool_error"
         return "replayed" if outcome.replayed else "answered"
     return outcome.code
 

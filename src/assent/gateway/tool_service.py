@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
@@ -25,15 +25,12 @@ from assent.mcp.jsonrpc import RpcError, check_no_task
 from assent.mcp.protocol import HEADER_MISMATCH, INVALID_PARAMS, SERVER_INFO_META_KEY
 from assent.mcp.request_state import RequestStateCodec
 from assent.mcp.requests import Era, McpRequest, conversation_of, keys_of
-from assent.mcp.tracing import Tracing, describe
+from assent.mcp.tracing import TOOL_ERROR, TRACING, describe_call
 from assent.pipeline.confirm_on_stream import confirm_on_stream, confirm_with_result
 from assent.pipeline.discover import visible_tools
 from assent.pipeline.govern import govern
 from assent.ports import NotReached, Ports
 from assent.upstreams.link import Result, UpstreamLink
-
-if TYPE_CHECKING:
-    from opentelemetry.trace import Span
 
 calls_log = logging.getLogger("assent.calls")
 
@@ -76,13 +73,12 @@ class ToolService:
         *,
         server_info: dict[str, Any],
         metadata_url: str | None = None,
-        tracing: Tracing | None = None,
         add_duration: Callable[[float], None] = lambda _: None,
         connect_question: ConnectQuestion | None = None,
         on_step_up: Callable[[Principal, Refusal], Awaitable[None]] | None = None,
     ) -> None:
         self._connect_question, self._on_step_up = connect_question, on_step_up
-        self._tracing, self._add_duration = tracing or Tracing(), add_duration
+        self._add_duration = add_duration
         self._ports = ports._replace(upstream=UpstreamLinks(links, ports.catalogue))
         self._links, self._codec = links, ConfirmationCodec(state)
         self._server_info, self._metadata_url = server_info, metadata_url
@@ -126,17 +122,14 @@ class ToolService:
         return orjson.dumps(result)
 
     async def call(self, mcp_request: McpRequest) -> bytes:
-        """Runs one call, measured and traced."""
+        """Runs one call, measured."""
         begun = perf_counter()
         try:
-            if not self._tracing.is_on:
-                return await self._call(mcp_request, None)
-            with self._tracing.span("tools/call", mcp_request.params.get("_meta"), mcp_request.headers) as span:
-                return await self._call(mcp_request, span)
+            return await self._call(mcp_request)
         finally:
             self._add_duration(perf_counter() - begun)
 
-    async def _call(self, mcp_request: McpRequest, span: Span | None) -> bytes:
+    async def _call(self, mcp_request: McpRequest) -> bytes:
         """Runs one call through the pipeline and asks the user on the stream if the contract requires it."""
         params, principal = mcp_request.params, mcp_request.caller
         modern = mcp_request.era is Era.MODERN
@@ -162,7 +155,7 @@ class ToolService:
         outcome = await self._run(request, mcp_request, retry.connect)
         if self._on_step_up is not None and isinstance(outcome, Refusal) and outcome.code == "step_up.required":
             await self._on_step_up(principal, outcome)
-        self._describe(outcome, request.tool, span)
+        self._describe(outcome, request.tool)
         return orjson.dumps(self._on_wire(outcome, mcp_request, principal, retry))
 
     async def _run(self, request: Request, mcp_request: McpRequest, answer: ConnectAnswer | None) -> Outcome:
@@ -179,13 +172,15 @@ class ToolService:
             outcome = await self._ask_and_retry(request, outcome, mcp_request)
         return outcome
 
-    def _describe(self, outcome: Outcome, name: str, span: Span | None) -> None:
+    def _describe(self, outcome: Outcome, name: str) -> None:
         """Reports the outcome to traces and the debug log; an unknown tool's name is left out, as it is caller text."""
-        if span is None and not calls_log.isEnabledFor(logging.DEBUG):
+        if not TRACING.is_on and not calls_log.isEnabledFor(logging.DEBUG):
             return
         code = "answered" if isinstance(outcome, Answer) else outcome.code
         tool = None if code == "discover.unknown_tool" else name
-        describe(span, tool, code, failed=isinstance(outcome, Refusal))
+        if TRACING.is_on:
+            broken = TOOL_ERROR if isinstance(outcome, Answer) and outcome.result.get("isError") else None
+            describe_call(tool, code, code if isinstance(outcome, Refusal) else broken)
         calls_log.debug("tools/call", extra={"tool": tool, "outcome": code})
 
     async def _ask_and_retry(self, request: Request, outcome: Outcome, mcp_request: McpRequest) -> Outcome:

@@ -1,7 +1,8 @@
-"""OpenTelemetry spans of requests, and trace context for upstreams.
+"""OpenTelemetry spans and durations of requests, and trace context for upstreams.
 
-Without an OpenTelemetry SDK nothing is created: the caller's trace context passes through in `_meta` unchanged.
-With one, Assent's span replaces it, so that the upstream's spans become its children.
+Names and attributes follow the semantic conventions for MCP and for generative AI. Without an OpenTelemetry SDK nothing
+is created: the caller's trace context passes through in `_meta` unchanged. With one, Assent's span replaces it, so that
+the upstream's spans become its children. No text of a caller becomes a name or an attribute.
 """
 
 from __future__ import annotations
@@ -9,17 +10,31 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cached_property
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from assent.web.asgi import Headers
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import Span, TracerProvider
+    from opentelemetry.metrics import Histogram
+    from opentelemetry.trace import Span, SpanKind, TracerProvider
 
 CARRIED = ("traceparent", "tracestate", "baggage")
 LONGEST = 8192
+TOOL_ERROR = "tool_error"
+"""The `error.type` of a result that the tool itself calls an error."""
+_BOUNDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
+_METHODS = frozenset(
+    {
+        "tools/call", "tools/list", "resources/list", "resources/read", "resources/templates/list", "prompts/list",
+        "resources/subscribe", "resources/unsubscribe", "prompts/get", "completion/complete", "initialize", "ping",
+        "server/discover", "logging/setLevel", "subscriptions/listen",
+    }
+)  # fmt: skip
+_current: ContextVar[dict[str, Any] | None] = ContextVar("assent_operation", default=None)
 
 
 def can_trace() -> bool:
@@ -28,7 +43,7 @@ def can_trace() -> bool:
 
 
 class Tracing:
-    """Creates spans for governed requests, if spans are collected."""
+    """Creates spans for requests, if spans are collected."""
 
     def __init__(self, provider: TracerProvider | None = None) -> None:
         self._provider = provider
@@ -42,31 +57,102 @@ class Tracing:
 
         return not isinstance(self._provider or get_tracer_provider(), ProxyTracerProvider)
 
+    @cached_property
+    def _durations(self) -> Histogram:
+        from opentelemetry.metrics import get_meter
+
+        return get_meter("assent").create_histogram(
+            "mcp.server.operation.duration", "s", "How long requests take.", explicit_bucket_boundaries_advisory=_BOUNDS
+        )
+
     @contextmanager
-    def span(self, method: str, meta: Any, headers: Headers) -> Iterator[Span]:
-        """A span around one request, as a child of the caller's span."""
-        from opentelemetry import propagate, trace
+    def request(
+        self, method: str, meta: Any, headers: Headers, request_id: object = None, version: str | None = None
+    ) -> Iterator[Span]:
+        """A span and a duration of one request, as a child of the caller's span."""
+        from opentelemetry import propagate
 
-        parent = propagate.extract(_carrier(meta, headers))
+        known = method if method in _METHODS else "other"
+        attributes: dict[str, Any] = {"mcp.method.name": known, "rpc.system": "jsonrpc"}
+        if known == "tools/call":
+            attributes["gen_ai.operation.name"] = "execute_tool"
+        if version:
+            attributes["mcp.protocol.version"] = version
+        measured = dict(attributes)
+        if isinstance(request_id, int) or (isinstance(request_id, str) and len(request_id) <= 64):
+            attributes["jsonrpc.request.id"] = str(request_id)
+        token, begun = _current.set(measured), perf_counter()
+        try:
+            with self._span(known, propagate.extract(_carrier(meta, headers)), "SERVER", attributes) as span:
+                yield span
+        finally:
+            _current.reset(token)
+            self._durations.record(perf_counter() - begun, measured)
+
+    @contextmanager
+    def _span(self, name: str, parent: Any, kind: str, attributes: dict[str, Any]) -> Iterator[Span]:
+        from opentelemetry import trace
+
         tracer = (self._provider or trace.get_tracer_provider()).get_tracer("assent")
-        attributes = {"mcp.method.name": method, "rpc.system": "jsonrpc"}
+        kinds: Mapping[str, SpanKind] = trace.SpanKind.__members__
         with tracer.start_as_current_span(
-            method, parent, trace.SpanKind.SERVER, attributes, record_exception=False, set_status_on_exception=False
+            name, parent, kinds[kind], attributes, record_exception=False, set_status_on_exception=False
         ) as span:
-            yield span
+            try:
+                yield span
+            except Exception as error:
+                _mark(span, type(error).__name__)
+                raise
+
+    def upstream(self, method: str, upstream: str, tool: str | None) -> AbstractContextManager[Span | None]:
+        """A span of one request to an upstream. `tool` is the name in the catalogue."""
+        if not self.is_on:
+            return nullcontext()
+        attributes = {"mcp.method.name": method, "rpc.system": "jsonrpc", "server.address": upstream}
+        if tool is not None:
+            attributes |= {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool}
+        return self._span(f"{method} {tool}" if tool else method, None, "CLIENT", attributes)
 
 
-def describe(span: Span | None, tool: str | None, outcome: str, failed: bool) -> None:
-    """Sets the tool and the outcome on a span, without any text from outside."""
-    if span is None:
-        return
+TRACING = Tracing()
+"""What the process traces with."""
+
+
+def describe_call(tool: str | None, outcome: str, error: str | None) -> None:
+    """Sets the tool and the outcome of a call on the current span; `error` is the code of what went wrong."""
+    from opentelemetry.trace import get_current_span
+
+    span = get_current_span()
+    measured = _current.get() or {}
     if tool is not None:
+        span.update_name(f"tools/call {tool}")
         span.set_attribute("gen_ai.tool.name", tool)
+        measured["gen_ai.tool.name"] = tool
     span.set_attribute("assent.outcome", outcome)
-    if failed:
-        from opentelemetry.trace import Status, StatusCode
+    if error is not None:
+        fail(span, error)
 
-        span.set_status(Status(StatusCode.ERROR, outcome))
+
+def fail(span: Span, error: str) -> None:
+    """Marks the span and the duration of a request as failed, with the type of the error."""
+    measured = _current.get()
+    if measured is not None and measured.setdefault("error.type", error) != error:
+        return  # The first reason is the more exact one.
+    _mark(span, error)
+
+
+def _mark(span: Span, error: str) -> None:
+    from opentelemetry.trace import Status, StatusCode
+
+    span.set_attribute("error.type", error)
+    span.set_status(Status(StatusCode.ERROR, error))
+
+
+def fail_current(error: str) -> None:
+    """Marks the current span as failed."""
+    from opentelemetry.trace import get_current_span
+
+    fail(get_current_span(), error)
 
 
 def inject_trace_context(meta: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -25,7 +24,7 @@ from assent.mcp.protocol import (
 )
 from assent.mcp.requests import META_KEY, Era, McpRequest
 from assent.mcp.server_identity import Described
-from assent.mcp.tracing import CARRIED, LONGEST, inject_trace_context
+from assent.mcp.tracing import CARRIED, LONGEST, TRACING, inject_trace_context
 from assent.ports import NotReached, NotRun, OutcomeUnknown
 from assent.upstreams.conditional_tools import ConditionalTools
 from assent.upstreams.errors import NotConnected, Unauthorized, UpstreamError, safe_error_text
@@ -143,9 +142,18 @@ class McpLink(UpstreamLink):
                 meta[META_KEY] = key
             elif forward == "header":
                 fields = [*fields, (b"idempotency-key", key.encode())]
+        if TRACING.is_on:
+            return self._traced_call(call, params, fields, mcp_request, meta)
         if meta:
             params["_meta"] = meta
         return self._call_tool(call, params, fields, mcp_request)
+
+    async def _traced_call(
+        self, call: Call, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, meta: dict[str, Any]
+    ) -> dict[str, Any]:
+        with TRACING.upstream("tools/call", self.name, call.tool.name):
+            params["_meta"] = inject_trace_context(meta)
+            return await self._call_tool(call, params, fields, mcp_request)
 
     def read(self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest) -> Result:
         if mcp_request.era is Era.MODERN:
@@ -161,10 +169,11 @@ class McpLink(UpstreamLink):
     async def ask(self, method: str, params: Mapping[str, Any], mcp_request: McpRequest) -> dict[str, Any]:
         """Send any other request for a caller. Raises `RpcError` as the upstream sent it, and what a call raises."""
         sent = {name: value for name, value in params.items() if name != "_meta"}
-        if meta := _meta(mcp_request):
-            sent["_meta"] = meta
-        result = await self._request(method, sent, [], mcp_request, safe=True)
-        return await self._ask_for(result, method, sent, [], mcp_request, safe=True)
+        with TRACING.upstream(method, self.name, None):
+            if meta := inject_trace_context(_meta(mcp_request)):
+                sent["_meta"] = meta
+            result = await self._request(method, sent, [], mcp_request, safe=True)
+            return await self._ask_for(result, method, sent, [], mcp_request, safe=True)
 
     async def _call_tool(
         self, call: Call, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool = False
@@ -290,8 +299,7 @@ def _meta(mcp_request: McpRequest) -> dict[str, Any]:
         for name in CARRIED:
             if isinstance(value := meta.get(name), str) and len(value) <= LONGEST:
                 kept[name] = value
-    # Spans exist only if someone has imported OpenTelemetry.
-    return inject_trace_context(kept) if "opentelemetry.trace" in sys.modules else kept
+    return kept
 
 
 def with_log_level(params: dict[str, Any], mcp_request: McpRequest) -> dict[str, Any]:

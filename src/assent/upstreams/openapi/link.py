@@ -17,6 +17,7 @@ from assent.errors import ContractError
 from assent.mcp.protocol import LATEST_MODERN_VERSION
 from assent.mcp.requests import McpRequest
 from assent.mcp.server_identity import Described
+from assent.mcp.tracing import TRACING
 from assent.ports import NotReached
 from assent.upstreams.compiled_tools import NO_CONTRACT, CompiledTools, UpstreamPolicy
 from assent.upstreams.http.pool import Pool
@@ -121,7 +122,8 @@ class OpenApiLink(UpstreamLink):
         return CompiledTools(tuple(tools), {name: why for name, why in withheld.items() if name not in kept}, hidden)
 
     async def run(self, call: Call, key: str | None, mcp_request: McpRequest) -> dict[str, Any]:
-        return await self._endpoint_for(call.principal).run(call, key)
+        with TRACING.upstream("tools/call", self.name, call.tool.name):
+            return await self._endpoint_for(call.principal).run(call, key)
 
     async def read(
         self, tool: Tool, arguments: Mapping[str, Any], call: Call, mcp_request: McpRequest
