@@ -31,6 +31,7 @@ _FEATURES = {
     "api": "assent.people.api.app",
     "hooks": "assent.hooks.process",
     "store_console": "assent.people.console.store_console",
+    "hooks_over_http": "assent.hooks.http",
     "notify": "assent.people.notify.notifier",
     "authorization_server": "assent.people.authorization_server.tokens",
     "pending_step_up": "assent.people.authorization_server.pending_step_up",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ STARTS = frozenset({"read", "intent", "denial"})
 
 
 @pytest.fixture(params=NAMES)
-def agent(request: pytest.FixtureRequest, tmp_path: Path) -> AgentHome:
+def agent(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AgentHome]:
     needs_agent(request.param)
     home = AgentHome(request.param, tmp_path / "home")
     if not FILESYSTEM.exists():
@@ -28,7 +29,8 @@ def agent(request: pytest.FixtureRequest, tmp_path: Path) -> AgentHome:
     home.server = [ASSENT, "wrap", "--", str(FILESYSTEM), str(home.project)]
     home.settings("mode: enforce\n")
     assert "has Assent's hooks" in home.assent("init", "--client", request.param, "--hooks", "--write")
-    return home
+    yield home
+    home.stop_engine()
 
 
 def script(agent: AgentHome) -> tuple[list[Step], list[str]]:

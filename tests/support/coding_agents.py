@@ -10,13 +10,15 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from assent.gateway.engine.client import EngineRefused, ask
+from assent.gateway.engine.place import Unavailable
 from support.scripted_model import ScriptedModel, Step, scripted_model
 from support.transports import ROOT
 
@@ -65,6 +67,11 @@ class AgentHome:
         folder = self.home / ".config" / "assent"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "assent.yaml").write_text(text)
+
+    def stop_engine(self) -> None:
+        """End the engine that hooks and wrapped servers of this home have started."""
+        with suppress(Unavailable, EngineRefused, TimeoutError):
+            ask("stop", environment=self.environment, start=False)
 
     def log(self) -> list[dict[str, Any]]:
         """The entries of the user's log."""
@@ -137,6 +144,7 @@ def _gemini(agent: AgentHome, model: ScriptedModel) -> Start:
             "security": {"auth": {"selectedType": "gemini-api-key"}, "folderTrust": {"enabled": False}},
             "general": {"disableAutoUpdate": True},
             "privacy": {"usageStatisticsEnabled": False},
+            "model": {"disableLoopDetection": True},  # It asks the model whether it repeats itself.
             "mcpServers": _server(agent),
         },
     )

@@ -97,9 +97,10 @@ class GatewayApp:
     # Requests
 
     def app(self, other: App) -> App:
-        """The ASGI app of the MCP endpoint and `/api`; `other` serves every other path."""
+        """The ASGI app of the MCP endpoint, `/api` and `/hooks`; `other` serves every other path."""
         self._pages = other
-        self._api = LazyApp("/api", lambda: load_feature("api").ApiApp(self.state, other), other)
+        hooks = LazyApp("/hooks", lambda: load_feature("hooks_over_http").HooksApp(self), other)
+        self._api = LazyApp("/api", lambda: load_feature("api").ApiApp(self.state, other), hooks)
         return self
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -49,6 +49,11 @@ def after_tool(client: str, reason: str) -> str:
     return "{}"
 
 
+def note(client: str, text: str) -> str:
+    """What the user should know, where the client shows it."""
+    return json.dumps({"systemMessage": text}) if client in ("claude-code", "codex", "gemini") else "{}"
+
+
 def failure(client: str, why: str) -> str:
     """The denial of a hook that failed: what happened, and what to do."""
     remedy = "The call was not judged, so it is denied. Tell the user to run `assent doctor`."

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -94,6 +94,8 @@ class HookDoor:
     tools: BuiltinTools
     allow: bool = False
     """Whether a call to which nothing objects is allowed without the client's own question."""
+    on_prompt: Callable[[HookEvent], Awaitable[str]] | None = None
+    """Passes the user's words on; gives what went wrong."""
     governed_elsewhere: Callable[[HookEvent], bool] = lambda event: False
     """Whether another door judges the calls of this event's MCP server."""
     projects: LimitedDict[str, str] = field(default_factory=lambda: LimitedDict(_MOST_SESSIONS))
@@ -124,6 +126,9 @@ class HookDoor:
         ports = self.ports()
         if event.kind == "prompt" and event.prompt and ports.rules.flow is not None:
             ports.rules.flow.hear(self.principal, self._conversation(event, source, event.prompt), ports.now())
+        if event.kind == "prompt" and event.prompt and self.on_prompt is not None:
+            trouble = await self.on_prompt(event)
+            return answers.note(event.client, f"Assent: {trouble}") if trouble else "{}"
         if event.kind == "end":
             await self._end_session(event, ports)
         return "{}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from assent.errors import AssentError
 from assent.hooks import answers
 from assent.hooks.contracts import BuiltinTools
 from assent.hooks.door import HookDoor, HookSource
+from assent.hooks.events import HookEvent
 from assent.hooks.mcp_servers import is_governed_elsewhere
 from assent.pipeline.ports_factory import make_ports
 from assent.ports import Ports, Store, no_command
@@ -61,8 +62,16 @@ def make_door(settings: Settings, ports: Ports) -> HookDoor:
         principal_of(settings.auth.stdio, "stdio", "stdio"),
         BuiltinTools(written, inferring=settings.without_contract == "infer"),
         allow=settings.hooks.allow,
+        on_prompt=_sender(settings) if settings.hooks.gateway is not None else None,
         governed_elsewhere=is_governed_elsewhere,
     )
+
+
+def _sender(settings: Settings) -> Callable[[HookEvent], Awaitable[str]]:
+    """Passes prompts on to the team's gateway."""
+    from assent.hooks.http import send_prompt
+
+    return lambda event: send_prompt(settings.hooks, event.client, event)
 
 
 def source_of(environment: Mapping[str, str]) -> HookSource:
