@@ -72,17 +72,16 @@ def test_forty_calls_over_built_in_and_mcp_tools_are_in_one_log_in_order(agent: 
 
 
 def test_an_approved_call_runs_once(agent: AgentHome) -> None:
-    (agent.project / "old").mkdir()
-    with talking([shell(agent.client, "rm -rf old")]) as model:
+    file = agent.project / "a.txt"  # Codex refuses `rm` itself, so this is another way to lose a file.
+    with talking([shell(agent.client, "truncate -s 0 a.txt")]) as model:
         agent.run(model)
-        assert (agent.project / "old").exists()
-        waiting = agent.assent("approvals", "list").split()[0]
-        agent.assent("approvals", "approve", waiting, "--yes")
+        assert file.read_text()
+        agent.assent("approvals", "approve", agent.assent("approvals", "list").split()[0], "--yes")
         agent.run(model)
-        assert not (agent.project / "old").exists()
-        (agent.project / "old").mkdir()
+        assert not file.read_text()
+        file.write_text("again")
         agent.run(model)
-    assert (agent.project / "old").exists()
+    assert file.read_text() == "again"
 
 
 def test_without_assent_at_its_path_every_call_is_denied(agent: AgentHome) -> None:

@@ -24,6 +24,7 @@ DESTROYS = [
     "rm -rf build", "ls && rm x", "git reset --hard", "git push --force", "git clean -fdx", "sudo ls", "kill -9 1",
     "find . -delete", "find . -exec rm {} ;".replace("{}", "x"), "docker rm x", "cat a | sudo tee /etc/passwd",
     "git branch -D main", "kubectl delete pod x", "chown -R me .", "dd if=a of=b",
+    "assent approvals approve 01a1 --yes",
 ]  # fmt: skip
 UNREADABLE = [
     "echo $HOME", "ls $(rm x)", "`rm x`", "cat <<EOF\nrm\nEOF", "bash -c 'rm x'", "eval rm", "env -i rm x",

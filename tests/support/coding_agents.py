@@ -125,9 +125,8 @@ def _claude(agent: AgentHome, model: ScriptedModel) -> Start:
 def _codex(agent: AgentHome, model: ScriptedModel) -> Start:
     server = ""
     if agent.server is not None:
-        server = (
-            f"[mcp_servers.files]\ncommand = {json.dumps(agent.server[0])}\nargs = {json.dumps(agent.server[1:])}\n"
-        )
+        program, *words = agent.server
+        server = f"[mcp_servers.files]\nrequired = true\ncommand = {json.dumps(program)}\nargs = {json.dumps(words)}\n"
     file = agent.home / ".codex" / "config.toml"
     file.parent.mkdir(exist_ok=True)
     file.write_text(

@@ -50,6 +50,7 @@ _DESTROYS = _table(
     "rm rmdir shred dd mkfs fdisk parted wipefs truncate kill pkill killall shutdown reboot halt poweroff sudo doas su"
     " chown chgrp mount umount iptables nft ufw systemctl service launchctl crontab at userdel useradd usermod passwd"
     " visudo docker podman kubectl helm terraform pulumi vagrant ansible psql mysql mongo redis-cli sqlite3 dropdb"
+    " assent"
 )
 _RUNS_OTHERS = _table("eval exec source . command builtin xargs parallel watch nohup time timeout nice ionice strace")
 _SHELLS = _table("sh bash zsh dash ksh fish ash busybox pwsh powershell cmd")
