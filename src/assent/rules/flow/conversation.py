@@ -165,7 +165,8 @@ class Conversation:
                 continue
             reading = readings[leaf]
             value = reading.value
-            key = hashed(value.exact)
+            exact = value.exact
+            key = hashed(exact)
             if len(leaf) <= MOST_FIELD:
                 keys.append(key)
             found = found or self._may_know(value, key) or len(leaf) > MOST_TEXT
@@ -174,7 +175,8 @@ class Conversation:
                 if value.kind != "amount":
                     keys.append(key)
                 found = found or self._may_know(value, key)
-            found = found or hashed(amount_of(leaf)) in self.risky
+            if not found and (amount := amount_of(leaf)) != exact:
+                found = hashed(amount) in self.risky
         if call not in self.calls:
             self.calls.append(call)
             self.passed.update(keys[: max(0, MOST_REMEMBERED - len(self.passed))])

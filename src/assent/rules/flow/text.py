@@ -21,6 +21,8 @@ _SPACED = _LOWER.translate(bytes.maketrans(_OTHER, b" " * len(_OTHER)))
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX = re.compile(r"\b(?:[0-9a-fA-F]{12,}|(?:[0-9a-fA-F]{2}[ :]){5,}[0-9a-fA-F]{2})\b")
 _SOME_HEX = re.compile(r"[0-9a-fA-F][0-9a-fA-F](?:[0-9a-fA-F]{10}|[ :][0-9a-fA-F]{2}[ :])")
+_PLAIN_TEXT = re.compile(r"(?:[A-Za-z0-9_,!?'-]{1,11} ){0,4}[A-Za-z0-9_,!?'-]{0,11}")
+_SPELLED_SIGN = re.compile(r"dot|punkt|arroba")
 _DIGIT = re.compile(r"\d")
 _DISGUISED_SIGN = re.compile(
     r"\s(?:dot|punkt|arroba)\s|[\[({](?:at|dot|@|\.)[\])}]|\s[@.]\s|\w\s@|@\s\w", re.IGNORECASE
@@ -58,10 +60,13 @@ def squeezed(text: str) -> str:
     return "".join(words(text))
 
 
+def may_hide(text: str) -> bool:
+    """Whether `decoded` can find something: false for most short texts."""
+    return not (_PLAIN_TEXT.fullmatch(text) and _SPELLED_SIGN.search(text.lower()) is None)
+
+
 def decoded(text: str) -> Iterator[str]:
     """The texts that are hidden in a text: percent, HTML, base64 and hexadecimal encodings, and spelled-out signs."""
-    if len(text) < 12 and text.isalpha():
-        return
     if "%" in text and (plain := unquote(text)) != text:
         yield plain
     if "&" in text and (plain := html.unescape(text)) != text:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from assent.rules.flow.text import MOST_TEXT, decoded, exact, squeezed, word_set, words
+from assent.rules.flow.text import MOST_TEXT, decoded, exact, may_hide, squeezed, word_set, words
 
 EXTERNAL = frozenset({"address", "link", "account", "phone"})
 """Kinds of values that lead out of the caller's own systems."""
@@ -63,18 +63,24 @@ class Value(NamedTuple):
 
 
 class Reading:
-    """One text, read once: what is asked for is found at the first time and kept."""
+    """One text, read once."""
 
-    __slots__ = ("_hidden", "_plain", "_squeezed", "_values", "_whole", "_words", "text")
+    __slots__ = ("_hidden", "_squeezed", "_words", "text", "values", "whole")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._plain: str | None = None
-        self._squeezed: str | None = None
-        self._words: list[str] | None = None
-        self._values: list[Value] | None = None
         self._hidden: list[Value] | None = None
-        self._whole: Value | Literal[False] | None = None
+        self._words: list[str] | None = None
+        self._squeezed: str | None = None
+        plain = exact(text)
+        found = whole_among = _all_in(plain)
+        if "." in text and _SENTENCE_END.search(text) is not None:
+            # A missing space after a sentence would make a word part of a link.
+            found = _all_in(exact(_SENTENCE.sub(". ", text)))
+        self.values = found if len(found) <= MOST_VALUES else found[:MOST_VALUES]
+        """The values of the text, each with its kind. Kinds that cannot be told apart are `id`."""
+        self.whole = self._find_whole(plain, whole_among) if whole_among and len(text) <= LONGEST_VALUE else None
+        """The value that the whole text is, if it is an address, a link, an account or a file name."""
 
     @property
     def squeezed(self) -> str:
@@ -89,20 +95,6 @@ class Reading:
         return self._words
 
     @property
-    def values(self) -> list[Value]:
-        """The values of the text, each with its kind. Kinds that cannot be told apart are `id`."""
-        if self._values is None:
-            text = self.text
-            if "." in text and _SENTENCE_END.search(text) is not None:
-                # A missing space after a sentence would make a word part of a link.
-                plain = exact(_SENTENCE.sub(". ", text))
-            else:
-                plain = self._plain = exact(text)
-            found = _all_in(plain)
-            self._values = found if len(found) <= MOST_VALUES else found[:MOST_VALUES]
-        return self._values
-
-    @property
     def all_values(self) -> list[Value]:
         """The values in the beginning of the text and in what it hides."""
         if self._hidden is None:
@@ -110,42 +102,30 @@ class Reading:
                 self._hidden = Reading(self.text[:MOST_TEXT]).all_values
             else:
                 self._hidden = self.values
-                for one in decoded(self.text):
-                    self._hidden = self._hidden + Reading(one).values
+                if may_hide(self.text):
+                    for one in decoded(self.text):
+                        self._hidden = self._hidden + Reading(one).values
         return self._hidden
-
-    @property
-    def whole(self) -> Value | None:
-        """The value that the whole text is, if it is an address, a link, an account or a file name."""
-        if self._whole is None:
-            self._whole = self._find_whole() or False
-        return self._whole or None
 
     @property
     def value(self) -> Value:
         """The value that the whole text is; any other text is a value of its own."""
-        if (whole := self.whole) is not None:
-            return whole
+        if self.whole is not None:
+            return self.whole
         bare = self.squeezed
         return Value("number", amount_of(self.text), bare) if bare.isdigit() else Value("text", bare, bare)
 
-    def _find_whole(self) -> Value | None:
-        text = self.text
-        if len(text) > LONGEST_VALUE or (not text.isascii() and _MARKS.search(text) is None):
+    def _find_whole(self, plain: str, found: list[Value]) -> Value | None:
+        is_ascii = self.text.isascii()
+        if not is_ascii and _MARKS.search(self.text) is None:
             return None
-        found = self.values
-        plain = self._plain
-        if plain is None:
-            plain = exact(text)
-            found = _all_in(plain)
-        if not found:
-            return None
-        bare, link = self.squeezed if text.isascii() else squeezed(plain), ""
+        bare, link = self.squeezed if is_ascii else squeezed(plain), ""
         for value in found:
-            if value.kind in ("address", "account", "phone"):
+            kind = value.kind
+            if kind in ("address", "account", "phone"):
                 if bare == value.squeezed:
                     return value
-            elif value.kind in ("link", "file"):
+            elif kind in ("link", "file"):
                 link = link or bare_link(plain.rstrip(_TRAILING))
                 if link in (value.exact, bare_link(value.exact)):
                     return value
@@ -171,45 +151,57 @@ def whole_value(text: str) -> Value | None:
 
 
 def _all_in(plain: str) -> list[Value]:
-    """The values in a text of one form, kind by kind."""
+    """The values in a text of one form, kind by kind: those of `_scan`, found word by word."""
     if not plain.isascii():
         return _scan(plain)
-    values, adjacent, last, is_account = _Found(), False, False, False
+    found: _Found | None = None
+    amounts: list[Value] = []
+    ids: list[Value] = []
+    adjacent = last = is_account = False
+    digits = 0
     for word in plain.split():
         if word.isalpha():
             last = False
             continue
+        digits += len(word)
         first_is_digit = word[0].isdigit()
-        adjacent = adjacent or (last and first_is_digit)
+        if first_is_digit and last:
+            adjacent = True
         last = word[-1].isdigit()
         if word.isalnum():
             if not first_is_digit:
-                is_account = is_account or (word[:2].isalpha() and word[2:4].isdigit())
+                if word[2:4].isdigit() and word[:2].isalpha():
+                    is_account = True
                 rest = len(word.lstrip(_LETTERS))
             elif word.isdigit():
                 if len(word) < 10:
-                    values.amounts.append(Value("amount", word.lstrip("0") or "0", word))
+                    amounts.append(Value("amount", word.lstrip("0") or "0", word))
                 continue
             else:
                 rest = len(word.lstrip(_DIGITS))
             if 2 < rest < 82:
-                values.ids.append(Value("id", word, word))
-        elif _PLAIN_ADDRESS.fullmatch(word) is not None:
-            values.addresses.append(Value("address", word, squeezed(word)))
+                ids.append(Value("id", word, word))
+            continue
+        if found is None:
+            found = _Found(amounts, ids)
+        if "@" in word and _PLAIN_ADDRESS.fullmatch(word) is not None:
+            found.addresses.append(Value("address", word, squeezed(word)))
         else:
             is_account = is_account or _ACCOUNT_START.search(word) is not None
-            values.search(word)
+            found.search(word)
     if adjacent:  # Only amounts, accounts and phone numbers can contain a gap.
-        values.amounts.clear()
-        values.search_amounts(plain)
-    if is_account or (_EIGHT_DIGITS.search(plain) is not None):
-        values.search_accounts(plain)
-    return values.in_order()
+        amounts.clear()
+        found = found or _Found(amounts, ids)
+        found.search_amounts(plain)
+    if is_account or (digits > 7 and _EIGHT_DIGITS.search(plain) is not None):
+        found = found or _Found(amounts, ids)
+        found.search_accounts(plain)
+    return amounts + ids if found is None else found.in_order()
 
 
 def _scan(plain: str) -> list[Value]:
     """The same without short cuts: each expression reads the whole text."""
-    values = _Found()
+    values = _Found([], [])
     values.search(plain)
     values.search_accounts(plain)
     return values.in_order()
@@ -220,12 +212,11 @@ class _Found:
 
     __slots__ = ("accounts", "addresses", "amounts", "ids", "links")
 
-    def __init__(self) -> None:
+    def __init__(self, amounts: list[Value], ids: list[Value]) -> None:
         self.addresses: list[Value] = []
         self.links: list[Value] = []
         self.accounts: list[Value] = []
-        self.amounts: list[Value] = []
-        self.ids: list[Value] = []
+        self.amounts, self.ids = amounts, ids
 
     def in_order(self) -> list[Value]:
         return self.addresses + self.links + self.accounts + self.amounts + self.ids
