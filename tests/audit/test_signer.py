@@ -109,6 +109,22 @@ async def test_only_the_newest_partial_tiles_stay(tmp_path: Path, store: Store) 
     assert (await log_signer.inspect()).ok
 
 
+async def test_a_signature_writes_only_partial_tiles_that_changed_or_were_lost(tmp_path: Path, store: Store) -> None:
+    log_signer = AuditLogSigner(store, tmp_path)
+    await grow(store, 600)
+    await log_signer.sign()
+    [upper] = (tmp_path / "log" / "tile" / "1").rglob("2")
+    first = upper.stat().st_ino
+    await grow(store, 10)
+    await log_signer.sign()
+    assert upper.stat().st_ino == first
+    upper.unlink()
+    await grow(store, 10)
+    await log_signer.sign()
+    assert upper.exists()
+    assert (await log_signer.inspect()).ok
+
+
 async def test_entries_are_the_same_whichever_way_they_are_paged(store: Store) -> None:
     await grow(store, 30)
     entries = StoredEntries(store)

@@ -53,6 +53,8 @@ class Log:
         self._in_force = keys.public[0]
         self._retiring: list[PublicKey] = []
         self._unwritten: dict[Tile, bytes] = {}
+        self._written: set[Tile] = set()
+        """The partial tiles that were read or written."""
 
     @property
     def size(self) -> int:
@@ -98,9 +100,14 @@ class Log:
             return
 
     async def flush(self) -> None:
-        """Write the partial tiles too, for the next start and for other readers."""
+        """Write the partial tiles too, for the next start and for other readers.
+
+        A partial tile of the same width is the same tile: those of higher levels rarely change.
+        """
         await self._write_tiles()
-        await self._tile_builder.tiles.write(self._edge.partial())
+        partial = self._edge.partial()
+        await self._tile_builder.tiles.write([one for one in partial if one[0] not in self._written])
+        self._written = {tile for tile, _ in partial}
 
     def _apply_key_entry(self, leaf: bytes) -> None:
         facts = parse_leaf(leaf).facts
@@ -245,10 +252,12 @@ class Log:
         self._edge = await self._tile_builder.edge(signed.size)
         if self._edge.root != signed.root:
             self._edge = await self._tile_builder.rebuild(signed.size)
-        if self._edge.root != signed.root:
-            raise RolledBack(
-                f"the first {signed.size} entries are not those that were signed; see `assent audit verify`"
-            )
+            if self._edge.root != signed.root:
+                raise RolledBack(
+                    f"the first {signed.size} entries are not those that were signed; see `assent audit verify`"
+                )
+        else:
+            self._written = {tile for tile, _ in self._edge.partial()} - self._tile_builder.derived
         parsed = notes.parse(note)
         self._in_force = next(key for key in reversed(self.keys.public) if parsed.signed_by(key))
         self._settle(signed, parsed.stamped_by(self._in_force) or 0)

@@ -166,6 +166,8 @@ class TileBuilder:
     def __init__(self, entries: EntrySource, tiles: TileStore) -> None:
         self.entries, self.tiles = entries, tiles
         self.repaired: list[str] = []
+        self.derived: set[Tile] = set()
+        """Partial tiles that are not stored at their own width."""
 
     async def fetch(self, tile: Tile) -> bytes:
         data = await self._stored(tile)
@@ -174,6 +176,8 @@ class TileBuilder:
             if tile.width == WIDTH:  # partial tiles change with every batch
                 self.repaired.append(tile.path)
                 await self.tiles.write([(tile, data)])
+            else:
+                self.derived.add(tile)
         return data
 
     async def _stored(self, tile: Tile) -> bytes | None:
@@ -181,6 +185,8 @@ class TileBuilder:
         for width in (tile.width, WIDTH) if tile.width < WIDTH else (WIDTH,):
             data = await self.tiles.read(Tile(tile.level, tile.number, width))
             if data is not None and len(data) == width * HASH:
+                if width != tile.width:
+                    self.derived.add(tile)
                 return data[: tile.width * HASH]
         return None
 

@@ -23,6 +23,9 @@ def canonical(value: Any) -> bytes:
         if _all_simple((value,), MOST_DEPTH):
             return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
         _check_depth(value)
+        plain = _with_integers(value)
+        if _all_simple((plain,), MOST_DEPTH):
+            return orjson.dumps(plain, option=orjson.OPT_SORT_KEYS)
         return rfc8785.dumps(value)
     except NotCanonicalError:
         raise
@@ -71,6 +74,16 @@ def _all_simple(items: Iterable[Any], depth: int) -> bool:
         else:
             return False
     return True
+
+
+def _with_integers(value: Any) -> Any:
+    """The value with integers for whole floats: their canonical form is the same, as in `12` for a price of 12.00."""
+    kind = type(value)
+    if kind is float:
+        return int(value) if abs(value) < 1e15 and value.is_integer() else value
+    if kind is dict:
+        return {name: _with_integers(item) for name, item in value.items()}
+    return [_with_integers(item) for item in value] if kind is list or kind is tuple else value
 
 
 def _descend(depth: int) -> None:
