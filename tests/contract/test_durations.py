@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.contract.durations import format_duration, parse_duration
+from assent.contract.parts import format_duration, parse_duration
 from support.hypothesis_profile import steady
 
 

@@ -11,7 +11,7 @@ from assent import Assent
 from assent.contract.binding import ContractLookup, Offered, bind, fits
 from assent.contract.files import parse_written
 from assent.errors import ContractError
-from assent.testing.annotations import tools_of
+from assent.testing.assertions import tools_of
 
 FILE = """
 tools:

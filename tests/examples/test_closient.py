@@ -18,7 +18,7 @@ from mcp_types import ToolAnnotations
 from assent import Assent, contract, needs_confirmation
 from assent.errors import ContractError
 from assent.testing import assert_annotations, every_tool_annotated
-from assent.testing.annotations import tools_of
+from assent.testing.assertions import tools_of
 from support.conformance.programs import MISSING, inspect
 from support.example_statements import assert_every_statement_has_a_test, run
 from support.loopback_server import serving

@@ -13,7 +13,7 @@ import pytest
 from assent import Assent, GovernedClient, needs_confirmation
 from assent.client import Answer
 from assent.contract.infer import classify
-from assent.testing.annotations import tools_of
+from assent.testing.assertions import tools_of
 from support.example_statements import assert_every_statement_has_a_test, run
 from support.gateways import gateway, post, rpc
 from support.transports import ROOT, Person, connect, over_http

@@ -20,7 +20,7 @@ from assent.contract.profiles import profile
 from assent.contract.reader import read_contract
 from assent.core.tool import compile_tool
 from assent.errors import ContractError
-from assent.testing.annotations import tools_of
+from assent.testing.assertions import tools_of
 from support.problems import problem
 from support.transports import ROOT, Person, connect, over_http
 

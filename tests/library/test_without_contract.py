@@ -15,9 +15,9 @@ from mcp.server import MCPServer
 from mcp_types import ToolAnnotations
 
 from assent import Assent, contract
-from assent.contract.author_hints import dropped_hints
 from assent.contract.profiles import profile
 from assent.contract.reader import read_contract
+from assent.contract.wire import dropped_hints
 from assent.contract.yaml_document import write_yaml
 from assent.errors import ContractError, SettingsError
 from assent.fastmcp import Assent as FastAssent

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from assent.contract.durations import format_duration
+from assent.contract.parts import format_duration
 
 REQUIRED = "required"
 

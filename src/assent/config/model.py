@@ -12,8 +12,7 @@ from assent.config.notify import NotifySettings
 from assent.config.preset import UNSAFE_HOSTS, root_guard, with_preset
 from assent.config.sandbox import OFF, GrantedPath, Sandbox
 from assent.contract.digest import digest_of
-from assent.contract.durations import Duration
-from assent.contract.parts import StepUp, Words
+from assent.contract.parts import Duration, StepUp, Words
 from assent.contract.profiles import Completeness, HistoricNames, profile_names
 from assent.core.default_step_up import DefaultStepUp
 from assent.core.match import Match

@@ -21,15 +21,15 @@ from pydantic import BaseModel, ValidationError
 from assent.config.keyring import Keyring
 from assent.config.notify import NotifySettings
 from assent.config.rules import load_engine, policy_faults
-from assent.contract.author_hints import dropped_hints, with_author_hints
 from assent.contract.binding import ContractLookup
 from assent.contract.contradictions import incomplete, unsendable_keys
 from assent.contract.decorator import contract_of
-from assent.contract.durations import parse_duration
 from assent.contract.files import contract_paths, load_written
 from assent.contract.model import Contract
+from assent.contract.parts import parse_duration
 from assent.contract.profiles import Completeness, HistoricNames
 from assent.contract.profiles import profile as named_profile
+from assent.contract.wire import dropped_hints, with_author_hints
 from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.contract_names import never_rehearsed, unknown_names
 from assent.core.default_step_up import DefaultStepUp

@@ -8,9 +8,9 @@ from assent.testing.world import AGENT, ANN, BrokenStore, Clock, FakeUpstream, W
 
 # These need the SDK, which explaining a decision does not.
 _HOMES = {
-    "assert_annotations": "assent.testing.annotations",
-    "assert_promises_kept": "assent.testing.promises",
-    "every_tool_annotated": "assent.testing.annotations",
+    "assert_annotations": "assent.testing.assertions",
+    "assert_promises_kept": "assent.testing.assertions",
+    "every_tool_annotated": "assent.testing.assertions",
 }
 
 __all__ = [

@@ -20,6 +20,6 @@ def assent_verify() -> Callable[..., Any]:
     timeout=30)`. With `calls="all"` tools that have effects are called too: give it a server made for testing.
     """
     # Imported at first use, so that the plugin costs nothing for other tests.
-    from assent.testing.promises import assert_promises_kept
+    from assent.testing.assertions import assert_promises_kept
 
     return assert_promises_kept

@@ -27,14 +27,13 @@ from assent.checks.lint.target import LintedTool, Target, subject_of
 from assent.cli.shared.options import COMMAND
 from assent.cli.shared.servers import list_tools, read_description, settings_naming
 from assent.config.load import parse_settings
-from assent.contract.author_hints import dropped_hints
 from assent.contract.binding import ContractLookup, Offered, bind, fits
 from assent.contract.files import WrittenContract, by_name, contract_paths, is_pattern, load_written
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reader import read_contract
-from assent.contract.wire import CONTRACT_KEY
+from assent.contract.wire import CONTRACT_KEY, dropped_hints
 from assent.contract.yaml_document import YamlDocument
 from assent.core.question import counted, visible
 from assent.errors import ContractError, Fault, SettingsError

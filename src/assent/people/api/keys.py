@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from assent.contract.durations import parse_duration
+from assent.contract.parts import parse_duration
 from assent.core.keys import KeyRecord
 from assent.core.principal import KINDS, ROLES, Principal, person_of
 from assent.core.record_scope import is_operator

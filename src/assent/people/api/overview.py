@@ -6,7 +6,7 @@ from collections import Counter
 from decimal import Decimal
 from typing import Any
 
-from assent.contract.durations import format_duration
+from assent.contract.parts import format_duration
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.quotas import BudgetCharge, SpendBudget, quotas_of
