@@ -51,6 +51,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	MYPYPATH=src:tests $(BIN)/mypy --explicit-package-bases tests/support bench
 	$(BIN)/lint-imports
 
 bench: install

@@ -178,7 +178,8 @@ class Visitor:
 
 
 async def _first(answered: asyncio.Future[int], task: asyncio.Task[None]) -> int:
-    await asyncio.wait({answered, task}, return_when=asyncio.FIRST_COMPLETED)
+    both: set[asyncio.Future[Any]] = {answered, task}
+    await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
     if not answered.done():
         await task
     return await answered

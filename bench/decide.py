@@ -84,7 +84,7 @@ async def decide(world: World, tool: str) -> None:
     authorize(request, AGENT, found, world.ports.rules, journal)
     call = validate(request, AGENT, found, journal, large=is_large(request.arguments))
     guard(call, world.ports, journal)
-    asked_by(call, ambiguous(found.contract, call.arguments))
+    asked_by(call, ambiguous(found.contract, call.arguments), world.ports.rules)
     step_up(call, world.ports, journal)
 
 

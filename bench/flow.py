@@ -20,7 +20,7 @@ DECISIONS, CALLS, ROUNDS = 5_000, 1_000, 5
 BAR = 1_000.0
 """Microseconds of a decision at the 99th percentile."""
 USER = "Please answer Sarah Baker's mail about the Hiking Trip and invite mark.davies@hotmail.com for 12.00 at 10:00."
-CONTRACTS = {
+CONTRACTS: dict[str, dict[str, Any]] = {
     "search_mails": {"side_effect": "read"},
     "send_mail": {"side_effect": "write", "risk": "low", "labels": {"public_sink": True}},
 }

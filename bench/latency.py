@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 from bench.calls import Source, keyed_writes, reads, writes
-from bench.gateway import gateway, server
+from bench.gateway import gateway
+from bench.processes import server
 
 WARM_UP = 50
 

@@ -51,7 +51,7 @@ _DESCRIPTION = {
     "capabilities": {"tools": {}},
     "serverInfo": {"name": "echo", "version": "1"},
 }
-_RESULTS = {"server/discover": _DESCRIPTION, "tools/list": {"tools": [*TOOLS, *_ECHO_TOOLS]}}
+_RESULTS: dict[str, dict[str, Any]] = {"server/discover": _DESCRIPTION, "tools/list": {"tools": [*TOOLS, *_ECHO_TOOLS]}}
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:

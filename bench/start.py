@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from docs.site.reference.commands import all_commands
 
@@ -57,7 +57,7 @@ def start_wrap(folder: Path, environment: Mapping[str, str]) -> Started:
     greeting = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
     first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": greeting}
     command = [ASSENT, "wrap", "--", sys.executable, str(folder / "server.py")]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, **pipes, env={**environment, **state}, text=True) as process:
         assert process.stdin is not None and process.stdout is not None
         process.stdin.write(json.dumps(first) + "\n")

@@ -13,6 +13,7 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 Step = Callable[[], Awaitable[object]]
 DRAWS = 1000
@@ -33,7 +34,7 @@ async def take_turns(turn: int, steps: Mapping[str, Step]) -> dict[str, float]:
     return {name: await spent(steps[name]) for name in (order if turn % 2 else order[::-1])}
 
 
-def range_of(values: Sequence[float], figure: Callable[[Sequence[float]], float] = statistics.median) -> str:
+def range_of(values: Sequence[Any], figure: Callable[[Sequence[Any]], float] = statistics.median) -> str:
     """A figure of these values, and between which bounds it lies nine times out of ten when they are drawn again."""
     chance = random.Random(1)
     drawn = sorted(figure(chance.choices(values, k=len(values))) for _ in range(DRAWS))

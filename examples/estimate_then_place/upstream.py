@@ -9,19 +9,20 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from mcp.server import MCPServer
 from mcp_types import ToolAnnotations
 
 BOOK = Path(os.environ.get("SHOP_BOOK", "charges.log"))
 PRICE = 240
-READ = {
+READ: dict[str, Any] = {
     "annotations": ToolAnnotations(
         read_only_hint=True, destructive_hint=False, idempotent_hint=False, open_world_hint=True
     ),
     "meta": {"x-side-effect": "read"},
 }
-SPEND = {
+SPEND: dict[str, Any] = {
     "annotations": ToolAnnotations(
         read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=True
     ),

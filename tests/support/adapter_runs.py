@@ -44,7 +44,8 @@ class Model:
         self.offered: list[list[str]] = []
 
     def __call__(self, seen: Sequence[str], tools: Sequence[str]) -> Any:
-        self.seen, _ = list(seen), self.offered.append(list(tools))
+        self.seen = list(seen)
+        self.offered.append(list(tools))
         if not self._turns:
             return "done"
         turn = self._turns.pop(0)

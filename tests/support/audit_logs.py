@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass, field
+from typing import Any
 
 from assent.audit import bundle
 from assent.audit.files import SigningKeys
@@ -30,7 +31,7 @@ def call_entry(number, chance, at=None):
     kind = ("intent", "outcome", "denial", "approval", "decision", "operator")[chance.randrange(6)]
     facts = {"claim": f"c_{number:08x}", "tool": f"tool_{number % 7}", "tier": "write", "risk": "medium"}
     facts |= {"mode": "live", "contract": DIGEST, "policy": DIGEST, "open_world": number % 3 == 0}
-    values = {"principal": f"agent-{number % 5}", "tenant": "acme"}
+    values: dict[str, Any] = {"principal": f"agent-{number % 5}", "tenant": "acme"}
     if kind in ("intent", "denial"):
         values["arguments"] = {"item": f"scene {number}", "amount": number, "note": "Überweisung"}
     if kind == "operator":
@@ -49,7 +50,7 @@ class Scene:
     anchored: list[bytes] = field(default_factory=list)
     chance: random.Random = field(default_factory=lambda: random.Random(7))
     seconds: int = START // 1000
-    log: Log | None = None
+    log: Log = field(init=False)
 
     async def open(self):
         self.log = await open_log(ORIGIN, keys_of(*self.secrets), self.entries, self.tiles, self.checkpoints)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode, urljoin
 
 import httpx2
@@ -95,7 +96,8 @@ async def providers() -> AsyncIterator[Providers]:
             while not (line := await process.stdout.readline()).startswith(b"http"):
                 assert line, "the providers ended"
         following = asyncio.ensure_future(follow())
-        yield Providers(*line.decode().split(), log=log)
+        given: list[Any] = [*line.decode().split(), log]
+        yield Providers(*given)
         following.cancel()
     finally:
         process.kill()

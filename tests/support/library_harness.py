@@ -7,7 +7,7 @@ import itertools
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import mcp_types as types
 from fastmcp import FastMCP
@@ -116,7 +116,7 @@ class LibraryTable:
             return _protocol_error(found)
         if isinstance(found, types.InputRequiredResult):
             assert found.input_requests is not None
-            return Observed("pause", text=found.input_requests[CONFIRM].params.message)
+            return Observed("pause", text=cast("Any", found.input_requests[CONFIRM].params).message)
         if asks == "shown" and person is not None and person.asked:
             return Observed("pause", text=person.asked[0])
         return replace(_result(found), text=person.asked[0] if person and person.asked else "")

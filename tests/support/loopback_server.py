@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import uvicorn
 
@@ -29,7 +30,8 @@ class PromptServer(uvicorn.Server):
         await self._told.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for listener in (*self.servers, *(sockets or [])):
+        listeners: tuple[Any, ...] = (*self.servers, *(sockets or []))
+        for listener in listeners:
             listener.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()

@@ -6,7 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 import uvicorn
@@ -158,4 +158,4 @@ async def sender() -> AsyncIterator[SendHttp]:
             except httpx2.TransportError as error:
                 raise OutcomeUnknown(str(error)) from error
 
-        yield send
+        yield cast("SendHttp", send)

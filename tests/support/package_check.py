@@ -63,7 +63,7 @@ def pythons() -> Iterator[Path]:
         version = asked.stdout.strip()
         if asked.returncode == 0 and tuple(map(int, version.split("."))) >= (3, 11) and version not in seen:
             seen.add(version)
-            yield Path(path)
+            yield Path(str(path))
 
 
 def install(python: Path, wheel: Path, folder: Path) -> Path:

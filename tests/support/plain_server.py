@@ -23,7 +23,7 @@ def tool(name: str, *arguments: str, tier: str | None = None, contract: Any = No
 
 
 def said(structured: Any = None, *, is_error: bool = False, text: str = "done") -> types.CallToolResult:
-    content = [types.TextContent(type="text", text=text)]
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
     return types.CallToolResult(content=content, structured_content=structured, is_error=is_error)
 
 

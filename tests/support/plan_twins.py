@@ -83,14 +83,16 @@ GUARDS: tuple[dict[str, Any], ...] = (
     {"rule": "block_keywords", "keywords": ["secret"], "on": "results"},
     {"rule": "block_patterns", "patterns": ["s3cret"], "action": "mask", "match": {"kind": "agent"}},
 )
+_limit: Any = RateLimit  # pydantic reads durations and matches from text
+_budget: Any = SpendBudget
 LIMITS = (
-    RateLimit(calls=2, per="1m"),
-    RateLimit(calls=1, per="1h", match={"tier": "write"}),
-    RateLimit(calls=1, per="1m", match={"tenant": "office", "tool": "t*"}, each=("tenant", "tool")),
+    _limit(calls=2, per="1m"),
+    _limit(calls=1, per="1h", match={"tier": "write"}),
+    _limit(calls=1, per="1m", match={"tenant": "office", "tool": "t*"}, each=("tenant", "tool")),
 )
 BUDGETS = (
-    SpendBudget(amount=Decimal(9), currency="EUR", per="1d"),
-    SpendBudget(amount=Decimal(3), per="1d", match={"tool": "one"}),
+    _budget(amount=Decimal(9), currency="EUR", per="1d"),
+    _budget(amount=Decimal(3), per="1d", match={"tool": "one"}),
 )
 POLICIES = (
     '@id("no") forbid (principal, action in Assent::Action::"destructive", resource) when { principal.has_agent };',
@@ -275,8 +277,9 @@ class Game:
     def _random_stops(self) -> StopSet:
         if self._chance(0.9):
             return NO_STOPS
-        scope, target = self._random.choice((("everything", ""), ("tool", "one"), ("upstream", "test")))
-        level = self._random.choice(("all", "effects"))
+        scopes: Any = (("everything", ""), ("tool", "one"), ("upstream", "test"))
+        levels: Any = ("all", "effects")
+        (scope, target), level = self._random.choice(scopes), self._random.choice(levels)
         return StopSet.of([Stop(scope, target, "", level, "a test", "ann", 1.0, 1.0)])
 
     def _random_request(self) -> Request:

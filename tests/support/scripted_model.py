@@ -150,7 +150,8 @@ def _anthropic(model: ScriptedModel, body: dict[str, Any]) -> tuple[str, bytes]:
 
 
 def _responses(model: ScriptedModel, body: dict[str, Any]) -> tuple[str, bytes]:
-    items = body.get("input") if isinstance(body.get("input"), list) else []
+    given = body.get("input")
+    items: list[Any] = given if isinstance(given, list) else []
     number = sum(1 for one in items if str(one.get("type", "")).endswith("_output"))
     step = model.step(body, number) if body.get("tools") else None
     if step is None:

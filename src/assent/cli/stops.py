@@ -76,7 +76,7 @@ def set_(scope: str, target: str, effects: bool, tenant: str, anyway: bool, reas
     stop = _with_switches(
         config, lambda switches: switches.stop(operator(), kind, target, tenant, level, reason, time.time())
     )
-    click.echo(f"Stopped: {_named(stop)}{_extent(stop)}. Every gateway on this store obeys within a second.")
+    click.echo(f"Stopped: {_target(stop)}{_extent(stop)}. Every gateway on this store obeys within a second.")
     click.echo(f"Release it with: assent stops release {stop.id} --reason '...'", err=True)
 
 
@@ -94,7 +94,7 @@ def list_(form: str, config: Path | None) -> None:
     elif not found:
         click.echo("Nothing is stopped.", err=True)
     else:
-        rows = [(one.id, _named(one) + _extent(one), _date(one.at), visible(one.reason)) for one in found]
+        rows = [(one.id, _target(one) + _extent(one), _date(one.at), visible(one.reason)) for one in found]
         print_table(("id", "stopped", "since", "reason"), rows)
 
 
@@ -112,7 +112,7 @@ def ease(stop_id: str, reason: str, yes: bool, config: Path | None) -> None:
     eased = _with_switches(config, lambda switches: switches.ease(operator(), stop_id, reason, time.time()))
     if eased is None:
         raise _unknown("There is no such stop of all calls")
-    click.echo(f"{_named(eased)}: calls that only read run again.")
+    click.echo(f"{_target(eased)}: calls that only read run again.")
 
 
 @stops.command()
@@ -129,7 +129,7 @@ def release(stop_id: str, reason: str, yes: bool, config: Path | None) -> None:
     released = _with_switches(config, lambda switches: switches.release(operator(), stop_id, reason, time.time()))
     if released is None:
         raise _unknown("There is no such stop; somebody may have released it")
-    click.echo(f"{_named(released)}: all calls run again.")
+    click.echo(f"{_target(released)}: all calls run again.")
 
 
 def _check_target(scope: str, target: str, tenant: str, config: Path | None) -> None:
@@ -169,7 +169,7 @@ def _confirm(stop_id: str, yes: bool, what: str, config: Path | None) -> None:
     found = next((one for one in _with_switches(config, lambda switches: switches.all()) if one.id == stop_id), None)
     if found is None:
         raise _unknown("There is no such stop")
-    click.echo(f"{_named(found)}, since {_date(found.at)} by {visible(found.by)}: {visible(found.reason)}", err=True)
+    click.echo(f"{_target(found)}, since {_date(found.at)} by {visible(found.by)}: {visible(found.reason)}", err=True)
     click.confirm(f"Really {what}?", abort=True, err=True)
 
 
@@ -177,7 +177,7 @@ def _unknown(what: str) -> click.ClickException:
     return click.ClickException(f"{what}. `assent stops list` shows those that are on.")
 
 
-def _named(stop: Stop) -> str:
+def _target(stop: Stop) -> str:
     if stop.scope == "everything":
         return "everything"
     scope = "caller" if stop.scope == "principal" else stop.scope

@@ -72,7 +72,7 @@ class GovernedClient:
         self._on_secret = on_secret
         self.secrets: list[Delivery] = []
         """Results with secrets that could not be delivered: `on_secret` is absent or failed."""
-        self._told = SecretRedactor()
+        self._redactor = SecretRedactor()
         self.journal = Journal(self._client_options.now, sink=sink)
         self._catalogue = ServerCatalogue(self._client_options, self.journal)
         self._login = LoginHook(login, self.journal, self._client_options.question_patience, self._catalogue.expire)
@@ -194,7 +194,7 @@ class GovernedClient:
         return result
 
     async def _deliver(self, intent: Intent, result: types.CallToolResult) -> types.CallToolResult:
-        whole, result = result, self._told.redact(result, intent.listed.standing)
+        whole, result = result, self._redactor.redact(result, intent.listed.standing)
         if result is not whole:
             self.journal.note("secret", intent.name)
             await self._hand_over(Delivery(intent.name, intent.arguments, whole))

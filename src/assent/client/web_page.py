@@ -69,7 +69,7 @@ def ask_page(question: Question, token: str, nonce: str, note: str = "") -> str:
     )
 
 
-def told_page(title: str, note: str, nonce: str) -> str:
+def message_page(title: str, note: str, nonce: str) -> str:
     """Return a page with a message only."""
     return _page_template()(question=None, title=title, note=note, nonce=nonce)
 
@@ -301,7 +301,7 @@ def _fields(body: bytes) -> dict[str, str]:
 
 
 async def _send_message(send: Send, status: int, title: str, note: str, nonce: str) -> None:
-    await _page(send, status, told_page(title, note, nonce), nonce)
+    await _page(send, status, message_page(title, note, nonce), nonce)
 
 
 async def _page(send: Send, status: int, page: str, nonce: str) -> None:

@@ -46,7 +46,7 @@ async def consent(url: str) -> dict[str, str]:
 
 
 async def through_the_gateway(url: str, folder: Path) -> None:
-    own = {name: CONTEXT[name] for name in ("client_id", "client_secret") if name in CONTEXT}
+    own: dict[str, Any] = {name: CONTEXT[name] for name in ("client_id", "client_secret") if name in CONTEXT}
     upstream: dict[str, Any] = {"url": url, "auth": "oauth", "oauth": own}
     more: dict[str, Any] = {"mode": "observe", "contracts": []}
     headers = {}

@@ -70,12 +70,12 @@ def _row(subject: LintedTool, governed: bool, lists: Sequence[str]) -> list[str]
         f"`{_cell(subject.name)}`",
         *(effect if governed else []),
         *hints,
-        *(_listed(getattr(contract, name) if contract else ()) for name in lists),
+        *(_code_words(getattr(contract, name) if contract else ()) for name in lists),
         _cell(" ".join([*_warnings(subject), first_sentence(subject.description)])),
     ]
 
 
-def _listed(words: Sequence[str]) -> str:
+def _code_words(words: Sequence[str]) -> str:
     return ", ".join(f"`{_cell(word)}`" for word in words) or _NOTHING
 
 

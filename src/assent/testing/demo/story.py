@@ -173,30 +173,30 @@ class Narration:
 DESKTOP = "desktop.json"
 
 
-def print_next_steps(told: Narration, command: str, url: str, folder: Path, approval: str, link: str) -> None:
+def print_next_steps(narration: Narration, command: str, url: str, folder: Path, approval: str, link: str) -> None:
     """Print the console's link, and the commands for another terminal."""
     assent, where = _short(command), f"-c {shlex.quote(str(folder / 'assent.yaml'))}"
     start = approval[:12]  # A whole id would break the line of an ordinary terminal.
-    told.line("\nYour turn. The deletion of step 3 waits for you in the console.", bold=True)
-    told.say("This link signs you in, once:")
-    told.line(f"   {link}")
-    told.line("\nOr from another terminal in this folder:", bold=True)
-    told.line("   # read the call, approve it within the hour, and make it again")
-    told.line(f"   {assent} approvals show {start} {where}")
-    told.line(f"   {assent} approvals approve {start} {where}")
-    told.line(f"   {_curl(url, 'tools/call', {'name': 'delete_files', 'arguments': {'folder': 'drafts'}})}")
-    told.line("   # see the attack again; accepting it asks you first")
-    told.line(f"   {assent} pin --check {where}")
-    told.line(f"   {assent} pin --write {where}")
-    told.line("   # read what happened, sign it, and check that nothing was altered")
-    told.line(f"   {assent} audit tail --feed {where}")
-    told.line(f"   {assent} audit anchor {where}")
-    told.line(f"   {assent} audit verify {where}")
-    told.line("   # every tool with its hints and its contract; another link to the console")
-    told.line(f"   {_curl(url, 'tools/list')}")
-    told.line(f"   npx -y @modelcontextprotocol/inspector --cli {url} --transport http --method tools/list")
-    told.line(f"   {assent} console {where}")
-    told.line(f"   # the entry for a desktop client: {folder / DESKTOP}")
+    narration.line("\nYour turn. The deletion of step 3 waits for you in the console.", bold=True)
+    narration.say("This link signs you in, once:")
+    narration.line(f"   {link}")
+    narration.line("\nOr from another terminal in this folder:", bold=True)
+    narration.line("   # read the call, approve it within the hour, and make it again")
+    narration.line(f"   {assent} approvals show {start} {where}")
+    narration.line(f"   {assent} approvals approve {start} {where}")
+    narration.line(f"   {_curl(url, 'tools/call', {'name': 'delete_files', 'arguments': {'folder': 'drafts'}})}")
+    narration.line("   # see the attack again; accepting it asks you first")
+    narration.line(f"   {assent} pin --check {where}")
+    narration.line(f"   {assent} pin --write {where}")
+    narration.line("   # read what happened, sign it, and check that nothing was altered")
+    narration.line(f"   {assent} audit tail --feed {where}")
+    narration.line(f"   {assent} audit anchor {where}")
+    narration.line(f"   {assent} audit verify {where}")
+    narration.line("   # every tool with its hints and its contract; another link to the console")
+    narration.line(f"   {_curl(url, 'tools/list')}")
+    narration.line(f"   npx -y @modelcontextprotocol/inspector --cli {url} --transport http --method tools/list")
+    narration.line(f"   {assent} console {where}")
+    narration.line(f"   # the entry for a desktop client: {folder / DESKTOP}")
 
 
 def desktop_entry(command: str, folder: Path) -> str:
@@ -228,8 +228,8 @@ ERA = "2026-07-28"
 class Story:
     """One agent's session. `pending` is the approval that it leaves for you."""
 
-    def __init__(self, url: str, office: Office, reload: Callable[[], Awaitable[object]], told: Narration) -> None:
-        self._url, self._office, self._reload, self._told = url, office, reload, told
+    def __init__(self, url: str, office: Office, reload: Callable[[], Awaitable[object]], narration: Narration) -> None:
+        self._url, self._office, self._reload, self._story = url, office, reload, narration
         self.pending = ""
 
     async def tell(self) -> None:
@@ -241,47 +241,47 @@ class Story:
             await self._change(agent)
 
     async def _list(self, agent: Client) -> None:
-        names = await _listed(agent)
+        names = await _tool_names(agent)
         offered = [tool.name for tool in await self._office.server.list_tools()]
         hidden = [name for name in offered if name not in names]
-        self._told.step("The agent lists the tools.")
-        self._told.say(f"The office offers {len(offered)}, the agent sees {len(names)}: {', '.join(names)}.")
-        self._told.good(f"Forbidden for agents, so for this one it does not exist: {', '.join(hidden)}.")
-        self._told.without("it sees the tool, and one call brings it the card numbers of a customer.")
+        self._story.step("The agent lists the tools.")
+        self._story.say(f"The office offers {len(offered)}, the agent sees {len(names)}: {', '.join(names)}.")
+        self._story.good(f"Forbidden for agents, so for this one it does not exist: {', '.join(hidden)}.")
+        self._story.without("it sees the tool, and one call brings it the card numbers of a customer.")
 
     async def _price(self, agent: Client) -> None:
-        self._told.step("It orders two prints. That costs money, so a person sees this question:")
+        self._story.step("It orders two prints. That costs money, so a person sees this question:")
         done = await agent.call_tool("place_order", {"item": "print", "quantity": 2}, meta=_keyed(uuid.uuid4().hex))
         placed = _structured(done)
-        self._told.good(f"The person says yes: order {placed['order']} is placed, {placed['charged']} are charged.")
-        self._told.without(f"{placed['charged']} are charged, and no person is asked.")
+        self._story.good(f"The person says yes: order {placed['order']} is placed, {placed['charged']} are charged.")
+        self._story.without(f"{placed['charged']} are charged, and no person is asked.")
 
     async def _answer(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         for line in params.message.splitlines():
-            self._told.quote(line)
+            self._story.quote(line)
         return types.ElicitResult(action="accept", content={})
 
     async def _rehearse(self, agent: Client) -> None:
-        self._told.step("It wants to delete the folder `drafts`, at once.")
+        self._story.step("It wants to delete the folder `drafts`, at once.")
         refused = await agent.call_tool("delete_files", {"folder": "drafts"})
-        self._told.good(f"Refused ({_problem(refused)['code']}): a dry run comes first.")
+        self._story.good(f"Refused ({_problem(refused)['code']}): a dry run comes first.")
         preview = _structured(await agent.call_tool("delete_files", {"folder": "drafts", "dryRun": True}))
-        self._told.say(f"The dry run deletes nothing and finds {preview['count']}: {', '.join(preview['samples'])}.")
+        self._story.say(f"The dry run deletes nothing and finds {preview['count']}: {', '.join(preview['samples'])}.")
         waiting = await agent.call_tool("delete_files", {"folder": "drafts"})
         self.pending = str(_problem(waiting).get("approval", ""))
-        self._told.good(f"Now it calls in earnest. The call waits for you ({_problem(waiting)['code']}).")
-        self._told.without(f"{preview['count']} files are gone for good.")
+        self._story.good(f"Now it calls in earnest. The call waits for you ({_problem(waiting)['code']}).")
+        self._story.without(f"{preview['count']} files are gone for good.")
 
     async def _replay(self, agent: Client) -> None:
-        self._told.step("It sends a mail. The connection drops before the answer comes, and it tries again.")
+        self._story.step("It sends a mail. The connection drops before the answer comes, and it tries again.")
         key, mail = uuid.uuid4().hex, {"to": "ann@example.com", "subject": "Your prints"}
         await self._hang_up(key, mail)
         again = await agent.call_tool("send_mail", mail, meta=_keyed(key))
         replayed = bool((again.meta or {}).get("dev.assent/replayed"))
         sent = sum(1 for one in self._office.happened if one.startswith("mailed"))
-        self._told.say(f"Same key, same answer: {_format_result(again)}, replayed: {str(replayed).lower()}.")
-        self._told.good(f"Mails that really went out, by the office's own book: {sent}.")
-        self._told.without("Ann gets the mail twice.")
+        self._story.say(f"Same key, same answer: {_format_result(again)}, replayed: {str(replayed).lower()}.")
+        self._story.good(f"Mails that really went out, by the office's own book: {sent}.")
+        self._story.without("Ann gets the mail twice.")
 
     async def _hang_up(self, key: str, arguments: dict[str, Any]) -> None:
         """Send the call and disconnect as soon as the upstream has acted."""
@@ -299,20 +299,20 @@ class Story:
         writer.transport.abort()
 
     async def _change(self, agent: Client) -> None:
-        self._told.step("The office's author changes what `track_parcel` says about itself:")
+        self._story.step("The office's author changes what `track_parcel` says about itself:")
         self._office.change_parcel_tool()
         await self._reload()
-        self._told.changed(HONEST, CHANGED)
+        self._story.changed(HONEST, CHANGED)
         for attack in attacks_in({"name": "track_parcel", "description": CHANGED}):
-            self._told.attack(f"{attack.partition(': ')[2]}.")
-        gone = "track_parcel" not in await _listed(agent)
-        self._told.good(
+            self._story.attack(f"{attack.partition(': ')[2]}.")
+        gone = "track_parcel" not in await _tool_names(agent)
+        self._story.good(
             "The tool is withheld until a person accepts the new text." if gone else "The tool is still listed."
         )
-        self._told.without("the agent reads this as an order, and the customer list is on its way.")
+        self._story.without("the agent reads this as an order, and the customer list is on its way.")
 
 
-async def _listed(agent: Client) -> list[str]:
+async def _tool_names(agent: Client) -> list[str]:
     return [tool.name for tool in (await agent.list_tools()).tools]
 
 

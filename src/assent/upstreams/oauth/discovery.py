@@ -248,10 +248,10 @@ def _words(scope: str | None) -> str | None:
 
 def error_in(answer: httpx2.Response) -> str:
     """What a server's answer says went wrong."""
-    return said_error(object_in(answer)) or f"status {answer.status_code}"
+    return error_text(object_in(answer)) or f"status {answer.status_code}"
 
 
-def said_error(answer: Mapping[str, Any]) -> str:
+def error_text(answer: Mapping[str, Any]) -> str:
     """The error of an OAuth answer with the server's own words about it, which are quoted; empty if it has none."""
     code, words = answer.get("error"), answer.get("error_description")
     if not isinstance(code, str) or not code.isprintable():

@@ -27,10 +27,10 @@ from assent.upstreams.oauth.discovery import (
     check_address,
     discover,
     error_in,
+    error_text,
     new_http,
     object_in,
     register,
-    said_error,
     send,
 )
 from assent.upstreams.vault import CredentialVault, Kept
@@ -127,7 +127,7 @@ class SignIn:
         if issuer is not None and issuer != self.server.issuer:
             raise OAuthProblem("the answer comes from another authorization server")
         if error := answer.get("error"):
-            raise OAuthProblem(f"the authorization server refused: {said_error(answer)}", code=error[:100])
+            raise OAuthProblem(f"the authorization server refused: {error_text(answer)}", code=error[:100])
         if not (code := answer.get("code")):
             raise OAuthProblem("the answer has no code")
         form = {
