@@ -20,7 +20,7 @@ from assent.contract.yaml_document import write_yaml
 from assent.core.pins import Pin, changed, pins_of, pins_text
 from assent.gateway.app import open_gateway
 from assent.gateway.stdio.wrapped_server import WrapRequest, wrapping
-from assent.testing.demo.story import CHANGED
+from assent.testing.demo.upstream import CHANGED
 from gateway.test_reload import desk, names
 from support.gateways import ANYBODY
 from support.wrap_process import ASSENT

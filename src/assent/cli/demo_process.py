@@ -32,7 +32,8 @@ from assent.gateway.reload import signature, watched_files
 from assent.gateway.status_pages import StatusPages
 from assent.people.console.start import console_in_front, keep_address, sign_in_url, store_mark
 from assent.ports import Store
-from assent.testing.demo.story import DESKTOP, Narration, Office, Story, desktop_entry, print_next_steps
+from assent.testing.demo.story import DESKTOP, Narration, Story, desktop_entry, print_next_steps
+from assent.testing.demo.upstream import Office
 from assent.web.asgi import App
 from assent.web.server import bind, make_server
 
