@@ -86,3 +86,48 @@ def test_a_parameter_shows_what_is_run_or_spent(
 ) -> None:
     schema = {"properties": dict.fromkeys(parameters, TEXT)}
     assert classify({"name": name, "description": description, "inputSchema": schema}).tier == tier
+
+
+@pytest.mark.parametrize(
+    ("name", "description", "params", "tier"),
+    [
+        ("send_email", "Send an email.", "to body", "share_export"),
+        ("send_batch", "Send up to 100 emails in one request.", "emails", "share_export"),
+        ("sms_send", "Sends a text.", "phone_number text", "share_export"),
+        ("create_status_page_post", "Creates a post.", "title", "share_export"),
+        ("create_text_send", "Create a Send to securely share a text.", "text", "share_export"),
+        ("add_collaborator", "Adds a collaborator.", "user", "share_export"),
+        ("create_post", "Create a post on LinkedIn.", "text", "share_export"),
+        ("send_to_queue", "Send a message to a queue.", "message", "write"),
+        ("create_post", "Creates a post in the blog's drafts.", "text", "write"),
+        ("submit_order", "Submit an order to buy or sell a stock.", "symbol qty side", "external_spend"),
+        ("create_order", "Create an order.", "items payment_method", "external_spend"),
+        ("create_transfer", "Create a transfer to a recipient.", "amount recipient", "external_spend"),
+        ("wallet_send", "Send sats over Lightning.", "invoice", "external_spend"),
+        ("checkout", "Completes the checkout of the cart.", "cart_id", "external_spend"),
+        ("create_subscription", "Create a subscription.", "customer price_id", "external_spend"),
+        ("update_order", "Updates the address of an order.", "order_id address", "write"),
+        ("create_subscription", "Subscribes to notifications of changes.", "topic", "write"),
+    ],
+)
+def test_spends_and_shares_get_their_tier(name: str, description: str, params: str, tier: str) -> None:
+    schema = {"type": "object", "properties": {one: {"type": "string"} for one in params.split()}}
+    assert classify({"name": name, "description": description, "inputSchema": schema}).tier == tier
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "tier", "risk"),
+    [
+        ("compute", "intent command parameters", "destructive", "critical"),
+        ("worker_put", "name script", "destructive", "critical"),
+        ("approve_merge_request", "project_id merge_request_iid", "write", "high"),
+        ("install_plugin", "plugin_id", "write", "high"),
+        ("get_anything", "command parameters", "destructive", "critical"),
+    ],
+)
+def test_routers_programs_approvals_and_installations_are_no_harmless_writes(
+    name: str, params: str, tier: str, risk: str
+) -> None:
+    schema = {"type": "object", "properties": {one: {} for one in params.split()}}
+    found = classify({"name": name, "description": "", "inputSchema": schema})
+    assert (found.tier, found.risk) == (tier, risk)

@@ -8,6 +8,8 @@ from assent.contract.infer.rules.condition import Test, any_of, mentions, no, wh
 from assent.contract.infer.rules.table import TableRule, decide, rule, table
 
 _OUTWARD: Final = "send share drive"
+_MESSAGES: Final = "email emails fax mail mails message messages mms sms text texts whatsapp"
+_COINS: Final = "bitcoin btc coins crypto eth ether lamports lightning sats satoshis sol usdc usdt wallet wei"
 # Excluded: a browser can show a private page, and an address can be a stored record.
 _OUTSIDE: Final = (NOUNS["web"] | NOUNS["public"] | {"gmail", "whatsapp"}) - {"browser", "stock", "url", "urls", "uri"}
 
@@ -19,6 +21,18 @@ SHARES: Final = table(
         when(kind="send run", words="broadcast newsletter webhook"),
         when(kind="add change make share send", words="public", no_words="key keys ip"),
         when(kind="add make send", words="gist pastebin tweet"),
+    ),
+    rule(
+        "it sends a message to others",
+        when(kind="send", about=_MESSAGES, no_around="agent agents bus kafka queue topic"),
+        when(kind="send", params="email_addresses phone_number phone_numbers recipients to_email"),
+    ),
+    rule(
+        "others can see what it writes",
+        when(kind="add make", words="post posts story thread tweet", around="@social_network"),
+        when(kind="add change", all_words="status page", words="incident incidents post posts update updates"),
+        when(mentions(r"\b(?:share|sharing) links?\b|\bsecurely shar(?:e|ing)\b", within=200), kind="add make"),
+        when(kind="add change", words="collaborator collaborators sharing"),
     ),
     rule(
         "it creates a link or a key that grants access",
@@ -86,6 +100,17 @@ SPENDS: Final = table(
     rule(
         "it creates or sends a payment",
         when(kind="add make share change run send", words="@money", no_words="link method methods"),
+    ),
+    rule(
+        "it orders, trades or moves money",
+        when(kind="add change drive run", words="order orders position positions", params="leverage side symbol"),
+        when(verb="open", words="position positions", params="leverage side symbol"),
+        when(kind="add run", words="order orders", params="card_id payment payment_method payment_method_id"),
+        when(kind="add", words="transfer transfers", params="amount"),
+        when(kind="add change", words="funds", params="amount"),
+        when(kind="add", words="subscription subscriptions", params="plan plan_id price price_id prices"),
+        when(kind="send", around=_COINS),
+        when(words="checkout", around="basket cart purchase", no_around="branch branches commit git"),
     ),
     # An advertisement with a budget spends it.
     rule(
