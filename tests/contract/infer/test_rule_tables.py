@@ -5,13 +5,23 @@ import re
 import pytest
 
 from assent.contract.infer.features.tool import ToolFeatures, gather
-from assent.contract.infer.rules.condition import any_of, mentions, name_ends, no, starts, when
 from assent.contract.infer.rules.execution import EXECUTION
 from assent.contract.infer.rules.losses import LOSSES, OVERWRITES
-from assent.contract.infer.rules.reads import ALL_TOOLS, CORRECTIONS
-from assent.contract.infer.rules.reads_by_class import BY_CLASS
+from assent.contract.infer.rules.reads import ALL_TOOLS, BY_CLASS, CORRECTIONS
 from assent.contract.infer.rules.risk import RISKS, SHARES, SPENDS
-from assent.contract.infer.rules.table import Table, given, rule, table, unless
+from assent.contract.infer.rules.tables import (
+    Table,
+    any_of,
+    given,
+    mentions,
+    name_ends,
+    no,
+    rule,
+    starts,
+    table,
+    unless,
+    when,
+)
 
 TABLES = [LOSSES, EXECUTION, OVERWRITES, ALL_TOOLS, *BY_CLASS.values(), SHARES, SPENDS, CORRECTIONS]
 

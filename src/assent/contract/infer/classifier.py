@@ -8,7 +8,6 @@ from assent.contract.infer.inference import Declared, FlowLabels, Inference, rea
 from assent.contract.infer.lexicon import READING
 from assent.contract.infer.model import Weights
 from assent.contract.infer.overrule import DESTRUCTIVE_BY_WORDS, ask_model
-from assent.contract.infer.rules.condition import any_of, when
 from assent.contract.infer.rules.losses import NO_DAMAGE, Damage, find_damage
 from assent.contract.infer.rules.reads import judge_read_only
 from assent.contract.infer.rules.risk import (
@@ -25,7 +24,7 @@ from assent.contract.infer.rules.risk import (
     WEB,
     choose_risk,
 )
-from assent.contract.infer.rules.table import LOOKS, UNCLEAR, ReadOnlyVerdict
+from assent.contract.infer.rules.tables import LOOKS, UNCLEAR, ReadOnlyVerdict, any_of, when
 
 _NOT_DECLARED: Final = Declared()
 

@@ -6,9 +6,21 @@ from assent.contract.infer.features.tool import ToolFeatures
 from assent.contract.infer.features.words import word_set
 from assent.contract.infer.lexicon import VERB_GROUPS
 from assent.contract.infer.model import Weights, WordScore, is_disguised, is_foreign, tell_readers, weigh
-from assent.contract.infer.rules.condition import any_of, mentions, no, starts, when
 from assent.contract.infer.rules.losses import NO_DAMAGE, Damage, find_damage
-from assent.contract.infer.rules.table import FINAL, LOOKS, READS, SURE, UNCLEAR, WEAK, ReadOnlyVerdict
+from assent.contract.infer.rules.tables import (
+    FINAL,
+    LOOKS,
+    READS,
+    SURE,
+    UNCLEAR,
+    WEAK,
+    ReadOnlyVerdict,
+    any_of,
+    mentions,
+    no,
+    starts,
+    when,
+)
 
 DESTRUCTIVE_BY_WORDS: Final = "its words are typical of tools that lose something"
 # Minimum probability of damage for the model to mark a tool as destructive.

@@ -1,13 +1,122 @@
 """Rules for tools that execute what the caller writes or names: requests, code, statements, agents, programs."""
 
+import re
 from typing import Final
 
 from assent.contract.infer.features.tool import ToolFeatures
 from assent.contract.infer.features.words import word_set
 from assent.contract.infer.lexicon import NOUNS, VERB_GROUPS
-from assent.contract.infer.rules.condition import any_of, no, when
-from assent.contract.infer.rules.programs import ANY_QUERY, INSPECTS_PROGRAM, ONLY_READS, ROUTES_COMMANDS
-from assent.contract.infer.rules.table import rule, table, unless
+from assent.contract.infer.rules.tables import any_of, mentions, no, rule, starts, table, unless, when
+
+# Flags of parameters that take a program.
+PROGRAM: Final = frozenset({"sql", "code", "command", "page_script"})
+
+_CLAIMS: Final = (
+    *("read-only", "readonly", "select quer", "select statement", "select only", "only select", "select operation"),
+    *("select sql", "read query", "read queries", "read cypher", "read sql", "dql", "query that can only read data"),
+)
+_WRITING: Final = ("write", "insert", "update", "delete", "modif", "mutat", "any ")
+_LINES: Final = 400
+_HEAD: Final = 160
+_SENTENCE = re.compile(r"(?<=[.;])\s+|\n+")
+# The text refuses all writes, without a condition.
+_REFUSES_WRITES = re.compile(
+    r"(?:any|all) (?:other |write |writing |data-modifying )+(?:operations?|quer(?:y|ies)|statements?)(?: \([^)]*\))?"
+    r" (?:are|is|will be) (?:always )?(?:blocked|forbidden|prohibited|refused|rejected|not (?:allowed|permitted))\.?"
+)
+
+
+def claims_reading(tool: ToolFeatures) -> bool:
+    """The title or first lines claim read-only, without a writing verb or a setting that changes it."""
+    if not any(claim in tool.headline for claim in _CLAIMS):
+        return False
+    if any(word in _without_refusals(tool) for word in _WRITING):
+        return False
+    titled = any(claim in tool.title.lower() for claim in _CLAIMS)
+    return titled or "read_only_optional" not in tool.says
+
+
+def _without_refusals(tool: ToolFeatures) -> str:
+    """Return the title and the first lines without the sentences that say what is refused."""
+    sentences = _SENTENCE.split(tool.description[:_LINES].lower())
+    told = " ".join(one for one in sentences if _REFUSES_WRITES.fullmatch(one) is None)
+    return f"{tool.title}. {told[:_HEAD]}".lower()
+
+
+# The text says that it only reads, and no setting changes that.
+ONLY_READS: Final = when(says="claims_read_only", no_says="read_only_optional")
+
+# The program is run after all.
+_EXECUTES: Final = any_of(
+    when(said_kind="run"),
+    when(opening="javascript python"),
+    when(mentions(r"\b(?:by|and) (?:\w+ and )?(?:execut|runn?)(?:e|es|ing|s)? (?:it|the code)\b"), flags="code"),
+)
+# The program is only explained, formatted or calculated, and not run.
+INSPECTS_PROGRAM: Final = when(
+    no(_EXECUTES),
+    any_of(
+        when(verb="calculate compute convert format hash highlight lint parse tokenise tokenize translate validate"),
+        when(verb="explain", no_words="analyze"),
+    ),
+)
+# The query language can only read, and the text mentions nothing else.
+READ_ONLY_QUERY: Final = when(
+    no(
+        mentions(
+            r"\b(?:append|archiv|click|creat|delet|drop|email|forward|gone|insert|isolat|kill|lowers|notif|overwrit|pause"
+            r"|press|purg|re-?index|reassign|remov|shares?\b|transition|truncat|updat|wip|writes?\b|written)",
+            within=200,
+        )
+    ),
+    about="@read_only_language",
+    no_around="""
+        action actions admin alert alerts async cleanup code command commands drop export ingest job mutate
+        mutation pipeline playbook policy process retention ruler rule rules set subscription tombstones transaction
+        transform write
+    """,
+)
+# It runs a query of the caller in a language that may write.
+ANY_QUERY: Final = when(
+    when(flags="query sql", no_about="search"),
+    said_kind="run",
+    about="queries query statement",
+    no_about="@read_only_language select",
+)
+_ONLY_FILTERS: Final = when(params="filter", no_params="q query query_string request text")
+
+# One tool for many operations: the caller names the operation and gives its arguments. An added item may contain both.
+ROUTES_COMMANDS: Final = when(all_params="command parameters", no_kind="add change")
+ROUTES: Final = any_of(
+    ROUTES_COMMANDS,
+    when(
+        when(params="@free_arguments"),
+        no(claims_reading),
+        params="action command operation",
+        no_kind="read",
+        no_traits="choices",
+    ),
+)
+
+# The caller writes a program, a statement or a command.
+TAKES_PROGRAM: Final = unless(
+    INSPECTS_PROGRAM,
+    rule("a parameter takes a program or a query", when(flags=PROGRAM)),
+    rule(
+        "the description says '{said}'",
+        when(
+            any_of(when(object="@caller_program"), ANY_QUERY, when(params="method", says="runs_anything")),
+            no(when(starts(r"(?:execute|run)s? an? (?:[\w-]+ ){0,2}['`\"]?show['`\"]? command\."), verb="show")),
+            said_kind="run",
+        ),
+    ),
+    rule(
+        "the caller writes what it runs",
+        when(no(_ONLY_FILTERS), verb="evaluate", about="@script"),
+        when(no(_ONLY_FILTERS), verb="query", no_said="search", about="@store graphql"),
+    ),
+)
+
 
 _BODY: Final = "body data payload"
 _PROCESS: Final = "console process pty repl shell stdin terminal tmux tty"
@@ -114,11 +223,9 @@ CODE: Final = rule(
     ),
     when(_TAKES_CODE, any_of(_RUNS, when(verb={"evaluate", ""}))),
     when(flags="command", around="pane process shell terminal"),
-    when(verb="send issue", flags="command", about="command commands"),
     when(kind="@vague", said="send issue", flags="command", about="command commands"),
     when(verb="send", flags="code"),
     when(_INTO_PROCESS, params=f"{_TYPED} data text", said_kind="send add drive"),
-    when(verb="evaluate", about="@script"),
     when(said="evaluate", about="@script"),
 )
 
@@ -170,7 +277,6 @@ AGENTS: Final = table(
     rule(
         "it runs anything",
         when(said_kind="run", no_kind="@reading", opens="runs_anything"),
-        when(flags="code", no_kind="@reading", opens="runs_anything"),
         when(_RUNS, says="runs_anything"),
     ),
     rule("it calls other tools", when(_RUNS, says="many_tools")),
@@ -247,17 +353,12 @@ LAUNCHES: Final = unless(
     rule(
         "it starts with the command that the caller gives",
         when(flags="command", verb="launch spawn"),
-        when(flags="command", verb="@launching add create new schedule", around="@host_process"),
         when(flags="command", words="cron crontab", kind="add change"),
         when(flags="command", verb="submit", params="entrypoint"),
         when(flags="command", params="image", around="job jobs"),
     ),
     rule("it runs any image", when(_RUNS_STORED, _RUN_AS_VERB, params="@image_input", about="@container")),
     rule("it does whatever the {found} contains", when(_RUNS_STORED, _find_stored_program)),
-    rule(
-        "it does whatever the module contains",
-        when(_RUNS_STORED, when(about="command commands host hosts module"), about="ad-hoc adhoc hoc"),
-    ),
     rule(
         "it does whichever {found} the caller names",
         when(

@@ -4,8 +4,7 @@ from typing import Final
 
 from assent.contract.infer.features.tool import ToolFeatures
 from assent.contract.infer.lexicon import NOUNS, SPENDING
-from assent.contract.infer.rules.condition import Test, any_of, mentions, no, when
-from assent.contract.infer.rules.table import TableRule, decide, rule, table
+from assent.contract.infer.rules.tables import TableRule, Test, any_of, decide, mentions, no, rule, table, when
 
 _OUTWARD: Final = "send share drive"
 _MESSAGES: Final = "email emails fax mail mails message messages mms sms text texts whatsapp"
@@ -25,7 +24,6 @@ SHARES: Final = table(
     rule(
         "it sends a message to others",
         when(kind="send", about=_MESSAGES, no_around="agent agents bus kafka queue topic"),
-        when(kind="send", params="email_addresses phone_number phone_numbers recipients to_email"),
     ),
     rule(
         "others can see what it writes",
@@ -95,7 +93,6 @@ SPENDS: Final = table(
         when(kind="spend", no_verb="place"),
         when(verb="place", words="order orders bid bet trade"),
         _spends_by_words,
-        when(all_words="top up"),
     ),
     rule(
         "it creates or sends a payment",

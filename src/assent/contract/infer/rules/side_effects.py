@@ -4,9 +4,8 @@ from typing import Final
 
 from assent.contract.infer.features.tool import ToolFeatures
 from assent.contract.infer.lexicon import NOUN_FIRST, NOUNS, VERB_GROUPS
-from assent.contract.infer.rules.condition import Test, any_of, name_ends, no, when
-from assent.contract.infer.rules.programs import ONLY_READS
-from assent.contract.infer.rules.table import (
+from assent.contract.infer.rules.execution import ONLY_READS
+from assent.contract.infer.rules.tables import (
     ACTS,
     FAIR,
     FINAL,
@@ -15,10 +14,15 @@ from assent.contract.infer.rules.table import (
     UNCLEAR,
     WEAK,
     TableRule,
+    Test,
+    any_of,
     decide,
+    name_ends,
+    no,
     rule,
     some,
     table,
+    when,
 )
 
 _AGENTS: Final = "agent agents assistant bot"
