@@ -27,7 +27,7 @@ async def run(client: GovernedClient, script: Script) -> str:
         return {"messages": [await bound.ainvoke(state["messages"])]}
 
     async def act(state: MessagesState) -> dict[str, Any]:
-        return {"messages": await governed.answer(state["messages"][-1])}
+        return {"messages": await governed.answer(state["messages"][-1], state["messages"])}
 
     graph = StateGraph(MessagesState)
     graph.add_node("think", think)

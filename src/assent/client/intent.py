@@ -25,7 +25,9 @@ class ConversationMeta:
         self._is_named, self.name, self._text = name is not None, name or random.token_urlsafe(12), ""
 
     def hear(self, user_text: str) -> None:
-        """Add words of the user; the newest count if they are too many."""
+        """Add words of the user; the newest count if they are too many. Words that were heard are not added again."""
+        if user_text and user_text in self._text:
+            return
         self._text = f"{self._text}\n{user_text}".strip()[-MOST_USER_TEXT:]
 
     def over(self, meta: dict[str, Any] | None) -> dict[str, Any] | None:

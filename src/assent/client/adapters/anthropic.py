@@ -24,6 +24,7 @@ async def converse(
     Stop after `turns` messages too; the last one then has `stop_reason` "tool_use".
     """
     toolbox, create = Toolbox.of(client), cast(Any, api.messages.create)
+    toolbox.hear(messages)
     for _ in range(max(turns, 1)):
         offered = offer(anthropic_tools(await toolbox.tools()), request)
         message: Message = await create(messages=messages, **offered)

@@ -7,6 +7,7 @@ model.bind_tools(await governed.tools())
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 import mcp_types as types
@@ -17,7 +18,7 @@ from assent.client.question import model_text
 from assent.features import missing_package
 
 try:
-    from langchain_core.messages import AIMessage, ToolMessage
+    from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
     from langchain_core.tools import BaseTool, ToolException
     from pydantic import PrivateAttr
 except ModuleNotFoundError as error:
@@ -35,11 +36,19 @@ class GovernedTools:
         """Return the current tools; call it before every turn of the model to see changes."""
         return [GovernedTool.of(tool, self._toolbox, self._loop) for tool in await self._toolbox.tools()]
 
-    async def answer(self, message: AIMessage) -> list[ToolMessage]:
+    def hear(self, messages: Iterable[Any]) -> None:
+        """Pass on the user's own words: the texts of the human messages among these."""
+        self._toolbox.hear(
+            {"role": "user", "content": one.content} for one in messages if isinstance(one, HumanMessage)
+        )
+
+    async def answer(self, message: AIMessage, messages: Iterable[Any] = ()) -> list[ToolMessage]:
         """Return a message for every call of the model, also for invalid JSON and unknown tools.
 
-        A graph node can return these messages; unlike the prebuilt node it needs no fixed list of tools.
+        A graph node can return these messages; unlike the prebuilt node it needs no fixed list of tools. `messages` is
+        the conversation so far, in which the user's words are.
         """
+        self.hear(messages)
         calls = [*message.tool_calls, *message.invalid_tool_calls]
         made = [(call["id"], call["name"] or "", call["args"]) for call in calls]
         results = await self._toolbox.call_all(made)

@@ -28,6 +28,7 @@ async def converse(
     Stop after `turns` messages too; the last one then has `finish_reason` "tool_calls".
     """
     toolbox, create = Toolbox.of(client), cast(Any, api.chat.completions.create)
+    toolbox.hear(messages)
     for _ in range(max(turns, 1)):
         offered = offer(openai_tools(await toolbox.tools()), request)
         said: ChatCompletion = await create(messages=messages, **offered)
@@ -53,6 +54,7 @@ async def respond(
 ) -> Response:
     """The same with the Responses API: `items` is its `input`, and grows."""
     toolbox, create = Toolbox.of(client), cast(Any, api.responses.create)
+    toolbox.hear(items)
     for _ in range(max(turns, 1)):
         offered = offer([_response_tool(tool) for tool in openai_tools(await toolbox.tools())], request)
         said: Response = await create(input=items, **offered)

@@ -31,9 +31,14 @@ class GovernedServer(MCPServer):
     """
 
     def __init__(self, client: GovernedClient | Toolbox, *, name: str = "assent") -> None:
-        super().__init__(failure_error_function=_explain_error, tool_meta_resolver=_call_id)
+        super().__init__(failure_error_function=_explain_error, tool_meta_resolver=self._meta)
         self._toolbox = Toolbox.of(client)
         self._name = name
+
+    def _meta(self, context: MCPToolMetaContext) -> dict[str, Any] | None:
+        """The call id. This is the only place where the SDK tells a server of the call and of the user's words."""
+        self._toolbox.hear(getattr(context.run_context, "turn_input", None) or ())
+        return _call_id(context)
 
     @property
     def name(self) -> str:
@@ -66,7 +71,7 @@ class GovernedServer(MCPServer):
 
 
 def _call_id(context: MCPToolMetaContext) -> dict[str, Any] | None:
-    """Return the call id; this is the only place where the SDK passes it to a server."""
+    """Return the call id."""
     run = context.run_context
     return {_CALL_ID: run.tool_call_id} if isinstance(run, ToolContext) else None
 

@@ -5,6 +5,7 @@ agent = Agent(model, toolsets=[GovernedToolset(client)])
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import mcp_types as types
@@ -18,6 +19,7 @@ from assent.features import missing_package
 try:
     from pydantic_ai import RunContext, ToolDefinition
     from pydantic_ai.exceptions import ToolFailed
+    from pydantic_ai.messages import UserPromptPart
     from pydantic_ai.tools import AgentDepsT
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 except ModuleNotFoundError as error:
@@ -56,10 +58,18 @@ class GovernedToolset(AbstractToolset[AgentDepsT]):
     async def call_tool(
         self, name: str, tool_args: dict[str, Any], ctx: RunContext[AgentDepsT], tool: ToolsetTool[AgentDepsT]
     ) -> Any:
+        self._toolbox.hear(_user_messages(ctx.messages))
         result = await self._toolbox.call(ctx.tool_call_id, name, tool_args)
         if result.is_error:
             raise ToolFailed(model_text(result))
         return model_text(result)
+
+
+def _user_messages(messages: Sequence[Any]) -> list[dict[str, Any]]:
+    """The user's prompts in the messages of a run."""
+    parts = [part for message in messages for part in message.parts if isinstance(part, UserPromptPart)]
+    texts = [[part.content] if isinstance(part.content, str) else part.content for part in parts]
+    return [{"role": "user", "content": text} for found in texts for text in found if isinstance(text, str)]
 
 
 class _AnyObject:

@@ -123,6 +123,23 @@ def _safe_name(name: str) -> str:
     return _UNSAFE.sub("_", name)[:_LONGEST]
 
 
+_TEXTS = frozenset({"text", "input_text"})
+
+
+def _user_texts(message: Any) -> list[str]:
+    """The texts that a user wrote in a message, as the APIs of models write messages."""
+    if isinstance(message, str):
+        return [message]
+    if not isinstance(message, Mapping) or message.get("role") != "user":
+        return []
+    content = message.get("content")
+    if isinstance(content, str):
+        return [content]
+    blocks = content if isinstance(content, Sequence) else ()
+    found = [one.get("text") for one in blocks if isinstance(one, Mapping) and one.get("type") in _TEXTS]
+    return [text for text in found if isinstance(text, str)]
+
+
 logger = logging.getLogger(__name__)
 _KEPT = 1_000
 _ENDED = ("execute.failed", "execute.undeclared_failure", "execute.output_invalid")
@@ -144,6 +161,15 @@ class Toolbox:
         self._listed: dict[str, types.Tool] | None = None
         self._answers = LimitedDict[Action, types.CallToolResult](_KEPT)
         self._turns: WeakValueDictionary[Action, asyncio.Lock] = WeakValueDictionary()
+
+    def hear(self, messages: Iterable[Any]) -> None:
+        """Pass on the user's own words in the messages of a conversation, for flow control at a gateway.
+
+        They are the texts of messages with the role `user`. Put no document of others into such a message.
+        """
+        for message in messages:
+            for text in _user_texts(message):
+                self._client.hear(text)
 
     @classmethod
     def of(cls, client: GovernedClient | Toolbox) -> Toolbox:
