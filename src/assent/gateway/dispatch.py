@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 UPSTREAM_FAULT = -31002  # JSON-RPC code; own codes lie outside -32768..-32000.
 _SERVED = frozenset({"tools/call", "tools/list"})
-_NEVER_STOPPED = _SERVED | {"initialize", "ping", "server/discover", "subscriptions/listen", "logging/setLevel"}
+NEVER_STOPPED = _SERVED | {"initialize", "ping", "server/discover", "subscriptions/listen", "logging/setLevel"}
 """Calls meet the stop switches in the pipeline; the rest of these reads and changes nothing."""
 
 Serve = Callable[[McpRequest], Awaitable[bytes]]
@@ -60,19 +60,20 @@ class Dispatcher:
     async def stop(self, message: Any, caller: Principal) -> Response | None:
         """The refusal of a request that an operator has stopped; None if it may go on."""
         method = message.get("method") if message.__class__ is dict else None
-        if method.__class__ is not str or method in _NEVER_STOPPED or not is_request(message):
+        if method.__class__ is not str or method in NEVER_STOPPED or not is_request(message):
             return None
         why = await self.stopped(caller)
         if why is None:
             return None
         return Response(error_body(message["id"], INVALID_REQUEST, why, {"code": "authorize.stopped"}))
 
-    async def answer(self, request: McpRequest) -> Response:
+    def answer(self, request: McpRequest) -> Coroutine[Any, Any, Response]:
         """Serves one request. `call`, `listing` and the others raise `RpcError`, `Challenge` or `UpstreamError`; any
         other exception is a defect.
         """
-        if not TRACING.is_on:
-            return await self._answer(request)
+        return self._traced(request) if TRACING.is_on else self._answer(request)
+
+    async def _traced(self, request: McpRequest) -> Response:
         meta = request.params.get("_meta")
         with TRACING.request(request.method, meta, request.headers, request.id, request.version):
             return await self._answer(request)

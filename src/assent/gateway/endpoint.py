@@ -12,7 +12,7 @@ from assent.core.principal import Principal
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.auth.host_origin import KNOWN_NAMES, HostOriginPolicy
 from assent.gateway.cors import Cors
-from assent.gateway.dispatch import Dispatcher, error_response, take_for_session
+from assent.gateway.dispatch import NEVER_STOPPED, Dispatcher, error_response, take_for_session
 from assent.gateway.exchange import STREAM, HttpExchange, NotAcceptable, ResponseWriter, SlowRequestTimer, read_exchange
 from assent.gateway.fair_share import NoPlace, Places
 from assent.gateway.sessions.reauthorize import end_when_unauthorized
@@ -32,6 +32,7 @@ from assent.web.http import (
     read_body,
     respond,
     respond_error,
+    whole_body,
 )
 
 logger = logging.getLogger(__name__)
@@ -73,6 +74,10 @@ def _is_offered(message: Any) -> bool:
     return isinstance(message, dict) and message.get("method") in _OFFERED
 
 
+def _recognize_nobody(_headers: Headers) -> Principal | None:
+    return None
+
+
 @dataclass(slots=True)
 class McpEndpoint:
     """The MCP endpoint: `dispatcher` answers what the gateway serves, `non_tool_handler` takes the rest."""
@@ -86,6 +91,8 @@ class McpEndpoint:
     bounds: JsonLimits = DEFAULT_BOUNDS
     path: str = "/mcp"
     cors: Cors = field(default_factory=Cors)
+    recognize: Callable[[Headers], Principal | None] = _recognize_nobody
+    """The callers that are known without any waiting; the others are authenticated."""
     reauthenticate: Authenticate | None = None
     """How the caller of an open stream is authenticated again; by default as at its start."""
     streams: Places = field(default_factory=lambda: Places(MOST_STREAMS_OF_ONE))
@@ -103,7 +110,8 @@ class McpEndpoint:
                 return await self.cors.answer_preflight(scope["headers"], send)
             send = exchange.send = self.cors.allow_origin(exchange.origin, send)
         try:
-            exchange.caller = await self.authenticate(scope["headers"], scope)
+            headers = scope["headers"]
+            exchange.caller = self.recognize(headers) or await self.authenticate(headers, scope)
             await (self._post(exchange) if scope["method"] == "POST" else self._dispatch(exchange))
         except Challenge as challenge:
             await respond(send, challenge.status, orjson.dumps(challenge.problem), challenge.fields)
@@ -132,32 +140,36 @@ class McpEndpoint:
 
     async def _post(self, exchange: HttpExchange) -> None:
         exchange.check_post()
-        raw = await read_body(exchange.scope["headers"], exchange.receive, self.bounds.size)
+        raw = whole_body(exchange.receive, self.bounds.size)
+        if raw is None:
+            raw = await read_body(exchange.scope["headers"], exchange.receive, self.bounds.size)
         message = read_message(raw, self.bounds)
         if exchange.caller.only is not None and not _is_offered(message):
             return await _refuse(exchange.send, 401, INVALID_REQUEST, _ONLY_TOOLS)
-        if (stopped := await self.dispatcher.stop(message, exchange.caller)) is not None:
+        method = message.get("method") if message.__class__ is dict else None
+        is_free = method.__class__ is str and method in NEVER_STOPPED
+        if not is_free and (stopped := await self.dispatcher.stop(message, exchange.caller)) is not None:
             await respond(exchange.send, 200, stopped.body)
         elif exchange.era is Era.MODERN:
             await self._modern(exchange, message)
         else:
             await self._handshake(exchange, message)
 
-    async def _modern(self, exchange: HttpExchange, message: Any) -> None:
+    def _modern(self, exchange: HttpExchange, message: Any) -> Coroutine[Any, Any, None]:
         try:
             declared = read_modern(
                 message, exchange.version, exchange.mcp_method, exchange.mcp_name, exchange.duplicated
             )
         except RpcError as error:
             response = error_response(error, message["id"] if is_request(message) else None, Era.MODERN)
-            return await respond(exchange.send, response.status, response.body)
+            return respond(exchange.send, response.status, response.body)
         if declared is None:
-            return await respond(exchange.send, 202, b"")
+            return respond(exchange.send, 202, b"")
         if self.dispatcher.serves(message["method"], Era.MODERN, None):
             answer = self._serve(exchange, message, *declared, None)
         else:
             answer = self._forward(exchange, message, None)
-        await (self._stream(exchange, answer) if message["method"] == "subscriptions/listen" else answer)
+        return self._stream(exchange, answer) if message["method"] == "subscriptions/listen" else answer
 
     async def _handshake(self, exchange: HttpExchange, message: Any) -> None:
         session: McpSession | None = None

@@ -75,6 +75,7 @@ def assemble(runtime: Runtime, rulebook: Rulebook, served: ServedTools, catalogu
     dispatcher = Dispatcher(tools.listing, tools.call, passthrough.more(), stopped)
     endpoint = McpEndpoint(
         authenticate=authenticator.authenticate_at_mcp,
+        recognize=authenticator.recognize,
         dispatcher=dispatcher,
         non_tool_handler=passthrough.non_tool_handler(),
         sessions=runtime.sessions,

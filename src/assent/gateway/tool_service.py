@@ -24,7 +24,7 @@ from assent.mcp.confirmation import ConfirmationCodec, ConnectAnswer, Retry, for
 from assent.mcp.jsonrpc import RpcError, check_no_task
 from assent.mcp.protocol import HEADER_MISMATCH, INVALID_PARAMS, SERVER_INFO_META_KEY
 from assent.mcp.request_state import RequestStateCodec
-from assent.mcp.requests import Era, McpRequest, conversation_of, keys_of
+from assent.mcp.requests import CONVERSATION, META_KEY, USER_TEXT, Era, McpRequest, conversation_of, keys_of
 from assent.mcp.tracing import TOOL_ERROR, TRACING, describe_call
 from assent.pipeline.confirm_on_stream import confirm_on_stream, confirm_with_result
 from assent.pipeline.discover import visible_tools
@@ -122,37 +122,37 @@ class ToolService:
         return orjson.dumps(result)
 
     async def call(self, mcp_request: McpRequest) -> bytes:
-        """Runs one call, measured."""
-        begun = perf_counter()
-        try:
-            return await self._call(mcp_request)
-        finally:
-            self._add_duration(perf_counter() - begun)
-
-    async def _call(self, mcp_request: McpRequest) -> bytes:
         """Runs one call through the pipeline and asks the user on the stream if the contract requires it."""
+        begun = perf_counter()
         params, principal = mcp_request.params, mcp_request.caller
         modern = mcp_request.era is Era.MODERN
         if not modern:
             check_no_task(params)  # The modern era has no such parameter and ignores it.
+        meta = params.get("_meta") or {}
         is_retry = modern and ("requestState" in params or "inputResponses" in params)
         retry = self._codec.read(params, principal) if is_retry else _FIRST_TRY
         request = Request(
             params["name"],
             params.get("arguments"),
             principal,
-            keys_of(mcp_request.key, params.get("_meta")),
+            keys_of(mcp_request.key, meta) if mcp_request.key is not None or META_KEY in meta else (),
             retry.answer,
             retry.resume,
             _can_ask(mcp_request),
             mcp_request.presence,
             retry.beside,
-            conversation_of(params.get("_meta")),
+            conversation_of(meta) if CONVERSATION in meta or USER_TEXT in meta else None,
             mcp_request.mirrors if modern else None,
             mcp_request,
         )
         mcp_request.answers = retry.forward
-        outcome = await self._run(request, mcp_request, retry.connect)
+        try:
+            if modern and retry.connect is None:
+                outcome = await confirm_with_result(request, self._ports)
+            else:
+                outcome = await self._run(request, mcp_request, retry.connect)
+        finally:
+            self._add_duration(perf_counter() - begun)
         if self._on_step_up is not None and isinstance(outcome, Refusal) and outcome.code == "step_up.required":
             await self._on_step_up(principal, outcome)
         self._describe(outcome, request.tool)

@@ -28,6 +28,15 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def whole_body(receive: Receive, limit: int) -> bytes | None:
+    """The body, if our server has received all of it already; raises `BodyTooLarge` if it exceeds the limit."""
+    take = getattr(getattr(receive, "__self__", None), "take_body", None)
+    body: bytes | None = None if take is None else take()
+    if body is not None and len(body) > limit:
+        raise BodyTooLarge
+    return body
+
+
 async def read_body(headers: Headers, receive: Receive, limit: int, patience: float = 30.0) -> bytes:
     """Reads the whole body; raises `BodyTooLarge` before it holds more than `limit` bytes."""
     for name, value in headers:

@@ -64,6 +64,15 @@ class JoinedCycle(RequestResponseCycle):
             self.transport = cast("asyncio.Transport", JoinedTransport(self.transport, asyncio.get_running_loop()))
         await super().send(message)  # type: ignore[arg-type]
 
+    def take_body(self) -> bytes | None:
+        """The body if it has arrived completely and nothing of it was read yet; otherwise `receive` gives it."""
+        if self.more_body or self.disconnected or self.response_complete or self.waiting_for_100_continue:
+            return None
+        body, self.body = bytes(self.body), bytearray()
+        self.flow.resume_reading()
+        self.message_event.clear()
+        return body
+
     def send_whole(self, status: int, body: bytes) -> bool:
         """Sends a JSON response at once; False if it must be sent in the framework's way."""
         if self.response_started or not self.keep_alive or self.flow.write_paused or self.disconnected:

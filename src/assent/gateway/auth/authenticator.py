@@ -76,6 +76,19 @@ class Authenticator:
         """The authenticator of new settings."""
         return Authenticator(settings, self._parts, self)
 
+    def recognize(self, headers: Headers) -> Principal | None:
+        """The principal of a configured key, without any waiting; None if the request must be authenticated."""
+        try:
+            credential = credential_of(headers)
+        except Refusal:
+            return None
+        principal = None if credential is None else self.configured_keys.find(credential)
+        if principal is not None:
+            current_caller.set(principal)
+            if self._keeps_tokens:
+                current_subject.set(None)
+        return principal
+
     async def authenticate_at_mcp(self, headers: Headers, scope: Scope) -> Principal:
         """As `authenticate`, for the MCP endpoint: the one place where strangers are offered the named tools."""
         if self._stranger is not None and credential_of(headers) is None:
