@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 INFO = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "echo", "version": "1"}}
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
-TOOLS = ("read_self", "read_descriptors", "list_variables", "write_note")
+TOOLS = ("read_self", "read_descriptors", "list_variables", "write_note", "write_and_wait")
 
 
 def called(name: str, text: object) -> dict[str, Any]:
@@ -18,9 +19,12 @@ def called(name: str, text: object) -> dict[str, Any]:
         return {number: os.readlink(path) for number, path in descriptors() if path.is_symlink()}  # noqa: PTH115
     if name == "list_variables":
         return dict(os.environ)
-    if name == "write_note":
+    if name in ("write_note", "write_and_wait"):
         with Path(os.environ["NOTES"]).open("a") as notes:
             notes.write(f"{text}\n")
+    if name == "write_and_wait":
+        Path(os.environ["FIFO"]).write_text(str(os.getpid()))  # Tells the test, which then decides what happens.
+        signal.pause()
     mask = os.umask(0)
     os.umask(mask)
     return {"who": os.environ.get("WHO"), "folder": str(Path.cwd()), "mask": mask, "text": text}

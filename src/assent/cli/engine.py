@@ -23,7 +23,7 @@ _CONFIG = click.option(
 def engine() -> None:
     """Show or end the engine that `wrap`, hooks and the console of one user share.
 
-    It is started when it is needed, and ends by itself after 15 minutes without use. `engine: off` in the
+    It is started when it is needed, and ends by itself after an hour without use. `engine: off` in the
     configuration switches it off.
 
     Example: assent engine status

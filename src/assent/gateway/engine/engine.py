@@ -33,8 +33,9 @@ from assent.upstreams.stdio.link import StdioLink
 
 logger = logging.getLogger(__name__)
 
-IDLE = 900.0
-"""How long an engine without servers, requests and pages waits before it ends."""
+IDLE = 3600.0
+"""How long an engine without servers, requests and pages waits before it ends: as long as flow control remembers a
+caller that names no conversation."""
 MOST_SERVERS = 100
 MOST_CONNECTIONS = 256
 _GREETS_WITHIN = 10.0
