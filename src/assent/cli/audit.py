@@ -36,21 +36,14 @@ def audit() -> None:
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @selecting
 @store_option
-def tail(
-    lines: int,
-    follow: bool,
-    as_feed: bool,
-    form: str,
-    config: Path | None,
-    **wanted: Any,
-) -> None:
+def tail(**given: Any) -> None:
     """Print the newest entries of the log, oldest first.
 
     Example: assent audit tail --follow --tool 'orders_*'
     """
     from assent.cli import audit_read
 
-    audit_read.tail(lines, follow, as_feed, form, config, **wanted)
+    audit_read.tail(**given)
 
 
 @audit.command(short_help="Print one entry.")
@@ -73,14 +66,7 @@ def show(index: int, config: Path | None) -> None:
 @click.option("--without-values", is_flag=True, help="A bundle without names and arguments.")
 @selecting
 @config_option
-def export_(
-    form: str,
-    cursor: str | None,
-    output: Path | None,
-    without_values: bool,
-    config: Path | None,
-    **wanted: Any,
-) -> None:
+def export_(**given: Any) -> None:
     """Write entries as JSON lines or OCSF events to standard output, and the cursor for the next export to standard
     error; or write a bundle with everything an auditor needs.
 
@@ -88,7 +74,7 @@ def export_(
     """
     from assent.cli import audit_read
 
-    audit_read.export_(form, cursor, output, without_values, config, **wanted)
+    audit_read.export_(**given)
 
 
 @audit.command(short_help="Check that nothing in the log was altered.")

@@ -229,27 +229,29 @@ class WebPage:
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        nonce, headers = secrets.token_urlsafe(16), dict(scope["headers"])
+        nonce = secrets.token_urlsafe(16)
+        try:
+            status, page = await self._respond(scope, receive, nonce)
+        except _Refused as refused:
+            status, page = refused.status, message_page(refused.title, refused.note, nonce)
+        await _send_page(send, status, page, nonce)
+
+    async def _respond(self, scope: Scope, receive: Receive, nonce: str) -> tuple[int, str]:
+        """Return the status and the page for one request."""
+        headers = dict(scope["headers"])
         if headers.get(b"host") not in self._hosts:
-            return await _send_message(
-                send,
-                421,
-                "Not here",
-                "The Host header is wrong. Open the page under the address that was printed.",
-                nonce,
-            )
+            note = "The Host header is wrong. Open the page under the address that was printed."
+            raise _Refused(421, "Not here", note)
         waiting = self._open.get(scope["path"].removeprefix("/"))
         if waiting is None or waiting.answered.done():
-            return await _send_message(
-                send, 404, "No such question", "It was answered or closed, or it does not exist.", nonce
-            )
+            raise _Refused(404, "No such question", "It was answered or closed, or it does not exist.")
         if scope["method"] == "GET":
-            return await _page(send, 200, ask_page(waiting.question, waiting.token, nonce), nonce)
+            return 200, ask_page(waiting.question, waiting.token, nonce)
         if scope["method"] != "POST":
-            return await _send_message(send, 405, "Method not allowed", "Open the page and use its buttons.", nonce)
+            raise _Refused(405, "Method not allowed", "Open the page and use its buttons.")
         if not self._is_own(headers):
-            return await _send_message(send, 403, "Wrong origin", "Answer on the page itself.", nonce)
-        await self._answer(waiting, scope["headers"], receive, send, nonce)
+            raise _Refused(403, "Wrong origin", "Answer on the page itself.")
+        return await self._answer(waiting, scope["headers"], receive, nonce)
 
     def _is_own(self, headers: dict[bytes, bytes]) -> bool:
         """Whether the form came from our own page, according to the browser's headers."""
@@ -261,27 +263,32 @@ class WebPage:
             and kind == b"application/x-www-form-urlencoded"
         )
 
-    async def _answer(self, waiting: _Open, headers: Headers, receive: Receive, send: Send, nonce: str) -> None:
+    async def _answer(self, waiting: _Open, headers: Headers, receive: Receive, nonce: str) -> tuple[int, str]:
         try:
             form = _fields(await read_body(headers, receive, _LONGEST_FORM))
         except (BodyTooLarge, Disconnected, ValueError):
-            return await _send_message(
-                send, 400, "Not understood", "The form is not valid. Open the page and use its buttons.", nonce
-            )
+            note = "The form is not valid. Open the page and use its buttons."
+            raise _Refused(400, "Not understood", note) from None
         if not hmac.compare_digest(form.get("token", "").encode(), waiting.token.encode()):
-            return await _send_message(send, 403, "Wrong origin", "Answer on the page itself.", nonce)
+            raise _Refused(403, "Wrong origin", "Answer on the page itself.")
         try:
             answer = read_answer(waiting.question, form)
         except NotUnderstood as error:
-            return await _page(send, 422, ask_page(waiting.question, waiting.token, nonce, str(error)), nonce)
+            return 422, ask_page(waiting.question, waiting.token, nonce, str(error))
         if waiting.answered.done():
-            return await _send_message(send, 404, "No such question", "It was answered or closed meanwhile.", nonce)
+            raise _Refused(404, "No such question", "It was answered or closed meanwhile.")
         waiting.answered.set_result(answer)
         if answer.action == "accept":
-            return await _send_message(
-                send, 200, "You said yes", "The agent continues. You can close this page.", nonce
-            )
-        await _send_message(send, 200, "You said no", "The agent does not do it. You can close this page.", nonce)
+            return 200, message_page("You said yes", "The agent continues. You can close this page.", nonce)
+        return 200, message_page("You said no", "The agent does not do it. You can close this page.", nonce)
+
+
+class _Refused(Exception):
+    """A request that gets a message instead of the question."""
+
+    def __init__(self, status: int, title: str, note: str) -> None:
+        super().__init__(title)
+        self.status, self.title, self.note = status, title, note
 
 
 class _Server(uvicorn.Server):
@@ -300,11 +307,7 @@ def _fields(body: bytes) -> dict[str, str]:
     return dict(pairs)
 
 
-async def _send_message(send: Send, status: int, title: str, note: str, nonce: str) -> None:
-    await _page(send, status, message_page(title, note, nonce), nonce)
-
-
-async def _page(send: Send, status: int, page: str, nonce: str) -> None:
+async def _send_page(send: Send, status: int, page: str, nonce: str) -> None:
     body = page.encode()
     policy = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
