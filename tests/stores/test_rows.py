@@ -3,7 +3,7 @@
 import os
 
 from assent.stores.ids import randomness
-from assent.stores.sql_files import for_rows
+from assent.stores.migrations import for_rows
 
 
 def test_no_two_draws_are_the_same_however_many() -> None:

@@ -17,11 +17,10 @@ from assent.contract.pointers import MISSING, resolve
 from assent.contract.schema_cost import is_large
 from assent.core.audit import Entry, call_facts
 from assent.core.call import Resume
-from assent.core.claims import NEVER, Settlement, State, derives_key
+from assent.core.claims import NEVER, Settlement, State, as_time, derives_key
 from assent.core.guard_finding import GuardFinding, finding_facts
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure, error_result, problem_in
 from assent.core.secrets import without_secrets
-from assent.core.timestamps import as_time
 from assent.core.tool_events import collecting_events, recorded_events
 from assent.pipeline.afford import connection_refusal
 from assent.pipeline.claim import Claim
@@ -254,7 +253,10 @@ def _settlement(claim: Claim, end: RunEnd, now: float, ports: Ports) -> Settleme
     call, result = claim.call, end.stored
     if end.state is State.SUSPENDED:
         return Settlement(end.state, now, lease_until=now + SUSPENDED_FOR)
-    kept = None if result is None or call.is_read else orjson.dumps(without_secrets(call.tool.contract, result))
+    contract = call.tool.contract
+    if result is not None and (contract.secrets or contract.is_secret_whole):
+        result = without_secrets(contract, result)
+    kept = None if result is None or call.is_read else orjson.dumps(result)
     return Settlement(end.state, now, kept, _valid_until(claim, end, now, ports.rules.retention))
 
 

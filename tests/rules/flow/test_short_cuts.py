@@ -9,8 +9,7 @@ import pytest
 
 from assent.rules.flow import values
 from assent.rules.flow.control import FlowControl
-from assent.rules.flow.text import exact
-from assent.rules.flow.values import Reading, Readings
+from assent.rules.flow.values import Reading, Readings, exact
 from support.flow_talk import AGENT, TOOLS, Talk
 
 _LISTED = (

@@ -6,8 +6,7 @@ import base64
 
 import pytest
 
-from assent.rules.flow.text import decoded, exact, squeezed
-from assent.rules.flow.values import amount_of, host_of, values_in, whole_value
+from assent.rules.flow.values import amount_of, decoded, exact, host_of, squeezed, values_in, whole_value
 
 FOUND = [
     ("mail", "write to Ann.Lee+x@Example.com.", "address", "ann.lee+x@example.com"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from assent.core.tool import Tool
-from assent.rules.flow.text import word_set
 from assent.rules.flow.user_words import UserWords
+from assent.rules.flow.values import word_set
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 # Each line is one kind of action: verbs of tools, and the words with which people ask for it.

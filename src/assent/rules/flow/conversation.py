@@ -15,11 +15,9 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from assent.rules.flow.arguments import leaves_of
-from assent.rules.flow.result_values import MOST_FIELD, Sighting, Skipped, phrases_of, read_result
-from assent.rules.flow.text import MOST_TEXT
+from assent.rules.flow.result_values import MOST_FIELD, MOST_IN_RESULT, Sighting, Skipped, phrases_of, read_result
 from assent.rules.flow.user_words import UserWords
-from assent.rules.flow.values import Readings, Value, amount_of, host_of, number_of
+from assent.rules.flow.values import MOST_TEXT, Readings, Value, amount_of, host_of, number_of
 
 MOST_REMEMBERED = 8_192
 """How many values and phrases one conversation remembers."""
@@ -27,6 +25,9 @@ MOST_SIGHTINGS = 4
 """How many appearances of one value are remembered."""
 MOST_EVENTS = 200
 """How many results and decisions the console can show per conversation."""
+
+MOST_LEAVES = 1_000
+"""How many values of a call are looked at."""
 
 Hash = Callable[[str], int]
 
@@ -145,7 +146,7 @@ class Conversation:
         """Whether nothing that was read could make a call suspicious: it takes the user's words, untrusted text or
         private data.
         """
-        return not (self.user or self.suspicious or self.forgot or self.untrusted or self.private)
+        return not (self.user.words or self.suspicious or self.forgot or self.untrusted or self.private)
 
     def pass_in(self, call: str, arguments: Mapping[str, Any], readings: Readings) -> bool:
         """Remember the values that a call passes to its tool, so that a result cannot make them trusted.
@@ -294,3 +295,37 @@ class Conversation:
 
     def is_vouched(self, tool: str, place: str, value: str) -> bool:
         return bool(self.vouched) and self.hash(f"{tool}\0{place}\0{value}") in self.vouched
+
+
+def leaves_of(arguments: Mapping[str, Any]) -> tuple[list[Any], bool]:
+    """The texts and numbers that a call passes to its tool, and whether these are all.
+
+    A name that is no identifier was chosen by the caller, so it is a text too.
+    """
+    left, found = [MOST_LEAVES - 1, MOST_IN_RESULT], list[Any]()
+    _collect_record(arguments, left, found)
+    return found, left[0] >= 0 and left[1] >= 0
+
+
+def _collect_record(record: Mapping[str, Any], left: list[int], found: list[Any]) -> None:
+    for key, item in record.items():
+        _collect(item, left, found)
+        if not key.isidentifier():
+            found.append(key)
+
+
+def _collect(node: Any, left: list[int], found: list[Any]) -> None:
+    left[0] -= 1
+    if left[0] < 0 or left[1] < 0 or node is None or node is True or node is False:
+        return
+    kind = type(node)
+    if kind is str:
+        left[1] -= len(node)
+        found.append(node)
+    elif kind is dict or isinstance(node, Mapping):
+        _collect_record(node, left, found)
+    elif kind is list or kind is tuple:
+        for item in node:
+            _collect(item, left, found)
+    else:
+        found.append(node)

@@ -14,13 +14,11 @@ from typing import Literal, NamedTuple
 
 from assent.core.call import Call
 from assent.rules.flow.actions import asks_for
-from assent.rules.flow.arguments import MOST_LEAVES, value_of
-from assent.rules.flow.conversation import Conversation, Origin, Seen
+from assent.rules.flow.conversation import MOST_LEAVES, Conversation, Origin, Seen
 from assent.rules.flow.result_values import MOST_IN_RESULT, phrases_of
 from assent.rules.flow.roles import Matter, Role, matters
-from assent.rules.flow.text import MOST_TEXT, word_set
 from assent.rules.flow.user_words import stem
-from assent.rules.flow.values import EXTERNAL, Readings, Value, amount_of, host_of
+from assent.rules.flow.values import EXTERNAL, MOST_TEXT, Readings, Value, amount_of, host_of, number_of, word_set
 
 Source = Literal["user", "vouched", "named", "trusted", "field", "untrusted", "unknown"]
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -78,6 +76,14 @@ def judge(call: Call, seen: Conversation, readings: Readings, *, is_sink: bool, 
     else:
         judging.judge_effect(destroys)
     return Judgement(tuple(judging.concerns[:MOST_CONCERNS]), judging.sources)
+
+
+def value_of(given: object, readings: Readings) -> Value:
+    """The value that an argument is, as a whole."""
+    if isinstance(given, str):
+        return readings[given].value
+    number = number_of(given)
+    return Value("number", number, number)
 
 
 class _Judging:

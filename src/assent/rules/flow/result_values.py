@@ -10,8 +10,19 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from assent.rules.flow.text import MOST_TEXT, decoded, squeezed, word_set, words
-from assent.rules.flow.values import EXTERNAL, Reading, Readings, Value, amount_of, number_of
+from assent.rules.flow.values import (
+    EXTERNAL,
+    MOST_TEXT,
+    Reading,
+    Readings,
+    Value,
+    amount_of,
+    decoded,
+    number_of,
+    squeezed,
+    word_set,
+    words,
+)
 
 PHRASE = 4
 """How many words a phrase has that is recognised."""

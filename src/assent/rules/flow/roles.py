@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 from assent.contract.pointers import escaped, tokens
 from assent.core.tool import Tool
-from assent.rules.flow.text import word_set
+from assent.rules.flow.values import word_set
 
 Role = Literal["recipients", "target", "url", "amount", "title", "content", "other"]
 

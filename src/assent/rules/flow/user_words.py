@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from assent.rules.flow.text import word_set, words
-from assent.rules.flow.values import amount_of, values_in
+from assent.rules.flow.values import amount_of, values_in, word_set, words
 
 MOST_USER_TEXT = 16_384
 """How many characters of a user's words are kept per conversation; the newest count."""

@@ -9,11 +9,11 @@ from typing import Any
 from assent.audit.leaf_encoder import Sealed
 from assent.core.document import Document
 from assent.ports import Pruned
+from assent.stores.migrations import statements
 from assent.stores.operations import Needs, StoreOperation, Sweep
 from assent.stores.optimistic_claims import OptimisticClaims, names_in
 from assent.stores.record_rules import Records, WindowSpend
 from assent.stores.rows import approval_of, approval_row, claim_of, claim_row, key_of, key_row, move_row
-from assent.stores.sql_files import statements
 
 SQL = statements("postgres")
 CHANNEL = "assent_ended"

@@ -14,6 +14,7 @@ from assent.audit.leaf_encoder import Sealed
 from assent.core.document import Document
 from assent.errors import StoreError
 from assent.ports import Pruned
+from assent.stores.migrations import for_rows, statements
 from assent.stores.operations import Needs, StoreOperation, Sweep
 from assent.stores.optimistic_claims import OptimisticClaims, names_in
 from assent.stores.record_rules import ChangeSet, Records, WindowSpend
@@ -27,7 +28,6 @@ from assent.stores.rows import (
     move_row,
     start_row,
 )
-from assent.stores.sql_files import for_rows, statements
 
 _SQL = statements("sqlite")
 AT_ONCE = 128, 64, 32, *range(16, 0, -1)
