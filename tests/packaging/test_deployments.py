@@ -52,4 +52,4 @@ def test_a_shipped_configuration_says_who_decides_and_where(path: str) -> None:
 def test_the_image_names_its_configuration_and_has_every_feature() -> None:
     text = Path(ROOT / "Dockerfile").read_text()
     assert '"-c", "/etc/assent/assent.yaml"' in text, "a configuration that nobody named needs a person's word"
-    assert "[standard,postgres]" in text
+    assert "[standard,postgres,telemetry]" in text

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from assent.config.callers import ConfiguredCaller
 from assent.config.load import parse_settings
-from assent.config.model import ConfiguredCaller, Settings
+from assent.config.model import Settings
 from assent.config.rules import flow_control, policies_of, rules_of
 from assent.core.catalogue import Catalogue
 from assent.hooks.door import HookDoor, HookSource
@@ -72,7 +73,7 @@ class Agent:
 
     async def approve(self, reason: str) -> None:
         """Say yes, as a person does in a terminal, to the approval that a denial names."""
-        from assent.config.model import principal_of
+        from assent.config.callers import principal_of
 
         person = principal_of(OPERATOR, "operator:ann")
         await approve(person, reason.partition("Approval: ")[2].split(".")[0], "approve", self.ports)

@@ -21,8 +21,9 @@ from assent.cli.shared.log_access import moment, progress_bar
 from assent.cli.shared.policies import tools_of
 from assent.cli.shared.store_access import deciding_ports
 from assent.config.anchors import log_signer_of
+from assent.config.callers import principal_of
 from assent.config.load import UNASKED, find_settings
-from assent.config.model import Settings, principal_of
+from assent.config.model import Settings
 from assent.core.catalogue import Catalogue
 from assent.core.principal import KINDS, Kind, Principal
 from assent.core.question import visible

@@ -9,14 +9,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from assent.config import model, notify, sandbox
+from assent.config import callers, model, notify, sandbox
 from assent.config.model import Settings
 from assent.contract import parts
 from assent.contract.schema import DIALECT, clean_schema, field_docs
 from assent.core import match, quotas
 from assent.rules.guards import rule_names
 
-_MODULES: tuple[ModuleType, ...] = (model, notify, sandbox, quotas, match, parts)
+_MODULES: tuple[ModuleType, ...] = (model, callers, notify, sandbox, quotas, match, parts)
 
 
 def settings_schema() -> dict[str, Any]:

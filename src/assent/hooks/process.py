@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from assent.config.callers import ConfiguredCaller, principal_of
 from assent.config.keyring import Keyring
 from assent.config.load import load_settings, user_settings
-from assent.config.model import ConfiguredCaller, DefaultConfirmation, Settings, principal_of
+from assent.config.model import DefaultConfirmation, Settings
 from assent.config.rules import flow_control, policies_of, rules_of
 from assent.contract.files import contract_paths, load_written
 from assent.core.catalogue import Catalogue

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from assent.config.model import JwtSettings, Settings, principal_of
+from assent.config.callers import JwtSettings, principal_of
+from assent.config.model import Settings
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.record_scope import is_operator

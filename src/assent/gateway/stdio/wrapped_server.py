@@ -15,15 +15,9 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
+from assent.config.callers import ConfiguredCaller, principal_of
 from assent.config.load import load_settings, user_file, user_settings
-from assent.config.model import (
-    ConfiguredCaller,
-    DefaultConfirmation,
-    Defaults,
-    Settings,
-    UpstreamSettings,
-    principal_of,
-)
+from assent.config.model import DefaultConfirmation, Defaults, Settings, UpstreamSettings
 from assent.config.references import UNREAD
 from assent.config.sandbox import OFF, SandboxSettings
 from assent.core.approval import Approval

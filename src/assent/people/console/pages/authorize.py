@@ -8,7 +8,7 @@ from urllib.parse import urlencode, urlsplit
 
 from starlette.responses import Response
 
-from assent.config.model import EmbeddedServer
+from assent.config.callers import EmbeddedServer
 from assent.core.audit import Entry, principal_values
 from assent.people.authorization_server.records import Grant, grant_store
 from assent.people.console.page import EVERYONE, Page, PageError, PageRequest
