@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -14,8 +15,7 @@ import jsonschema
 
 from assent.core.outcome import problem_in
 from assent.gateway.app import GatewayApp
-from assent.people.api.openapi import document
-from assent.people.api.table import ROUTES
+from assent.people.api.openapi import ALL, document
 from support.gateways import HEADERS, Shop, rpc, shop_gateway
 
 KEYS: dict[str, dict[str, Any]] = {
@@ -95,7 +95,7 @@ def check(method: str, path: str, said: Said) -> None:
     assert kind == ("application/json" if said.status < 400 else "application/problem+json")
     assert said.headers["cache-control"] == "no-store"
     route = next(
-        (one for one in ROUTES if one.method == method and one.pattern.fullmatch(path.partition("?")[0])), None
+        (one for one in ALL if one.method == method and pattern(one.path).fullmatch(path.partition("?")[0])), None
     )
     if route is None:
         schema: dict[str, Any] = {"$ref": "#/components/schemas/Problem"}
@@ -106,6 +106,11 @@ def check(method: str, path: str, said: Said) -> None:
     jsonschema.Draft202012Validator({**schema, "components": DOCUMENT["components"]}).validate(said.json)
     if said.status >= 400:
         assert said.json["status"] == said.status
+
+
+def pattern(path: str) -> re.Pattern[str]:
+    """The paths of an operation: any segment in the place of a name."""
+    return re.compile(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path)))
 
 
 @asynccontextmanager

@@ -6,9 +6,8 @@ from itertools import groupby
 
 from docs.site.reference.keys import keys_table
 
-from assent.people.api.openapi import docs_problems
-from assent.people.api.routes import Route
-from assent.people.api.table import ROUTES, SCHEMAS
+from assent.people.api.openapi import ALL
+from assent.people.api.operation import Operation
 
 
 def http_api_page() -> str:
@@ -20,22 +19,19 @@ def http_api_page() -> str:
         "and this page come from one table. A GET takes its parameters in the query. A POST takes a JSON body; `{}` "
         "if it needs nothing.\n"
     )
-    groups = groupby(ROUTES, key=lambda route: route.path.split("/")[2])
+    groups = groupby(ALL, key=lambda one: one.path.split("/")[2])
     sections = "".join(f"\n## {_title(name)}\n" + "".join(map(_section, routes)) for name, routes in groups)
-    others = "The other codes are on the page [Refusals](refusals.md)."
-    return f"{head}{sections}\n## Problems of the API\n\n{others}\n\n{docs_problems()}\n"
+    return f"{head}{sections}\nAll codes are on the page [Refusals](refusals.md).\n"
 
 
 def _title(name: str) -> str:
     return "The document" if name == "openapi.json" else name.capitalize()
 
 
-def _section(route: Route) -> str:
+def _section(route: Operation) -> str:
     lines = ["", f"### {route.method} {route.path}", "", f"{route.says} For: {route.who}.", ""]
-    body = route.body or {}
-    taken = {one.name: {**one.schema, "description": one.says} for one in route.parameters} | body.get("properties", {})
-    if taken:
-        schema = {"properties": taken, "required": body.get("required", ()), "$defs": SCHEMAS}
+    schema = route.schema("query" if route.method == "GET" else "body")
+    if schema.get("properties"):
         lines += [keys_table(schema), ""]
     codes = ", ".join(f"`{code}`" for code in dict.fromkeys(route.refusals))
     return "\n".join([*lines, *([f"Refused with {codes}.", ""] if codes else [])])

@@ -29,7 +29,7 @@ class ReferenceKey(NamedTuple):
 def keys_table(schema: Mapping[str, Any]) -> str:
     """The keys of an object's schema as a Markdown table, nested ones below theirs."""
     lines = ["| key | type | default | meaning |", "|---|---|---|---|"]
-    for key in keys_of(schema, schema["$defs"]):
+    for key in keys_of(schema, schema.get("$defs", {})):
         lines.append(key.row())
     return "\n".join(lines)
 

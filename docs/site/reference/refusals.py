@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from assent.core.refusals import CATALOGUE
+from collections.abc import Mapping
+
+from assent.core.refusals import CATALOGUE, Kind
+from assent.people.api.problems import FAULTS
+
+TABLE = ["| code | status | what happened | what to do | for | retry |", "|---|---|---|---|---|---|"]
 
 
 def refusals_page() -> str:
@@ -11,20 +16,28 @@ def refusals_page() -> str:
         "# Refusals",
         "",
         "A code is `<stage>.<reason>`. A refusal of a tool call is a tool result with the problem (RFC 9457) in it;",
-        "the status is the problem's. *retry* says that the same call may succeed later without a change.",
+        "the status is the problem's. *retry* says that the same call may succeed later without a change. The",
+        "`type` of a problem is `https://assent.dev/refusals#CODE` and leads to its row here.",
         "",
-        "| code | status | what happened | what to do | for | retry |",
-        "|---|---|---|---|---|---|",
+        *TABLE,
+        *_rows(CATALOGUE),
+        "",
+        "## Problems of the HTTP API",
+        "",
+        "Requests to `/api/` have these codes too.",
+        "",
+        *TABLE,
+        *_rows(FAULTS),
     ]
-    for code, kind in CATALOGUE.items():
-        remedy = kind.remedy.replace("{{", "{").replace("}}", "}")
-        cells = (
-            f'<a id="{code}"></a>`{code}`',
-            str(kind.status),
-            kind.title,
-            remedy,
-            kind.audience,
-            "yes" if kind.retryable else "",
-        )
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join([*lines, ""])
+
+
+def _rows(kinds: Mapping[str, Kind]) -> list[str]:
+    cells = ([cell.replace("|", "\\|") for cell in _cells(code, kind)] for code, kind in kinds.items())
+    return [f"| {' | '.join(row)} |" for row in cells]
+
+
+def _cells(code: str, kind: Kind) -> tuple[str, ...]:
+    remedy = kind.remedy.replace("{{", "{").replace("}}", "}")
+    retry = "yes" if kind.retryable else ""
+    return f'<a id="{code}"></a>`{code}`', str(kind.status), kind.title, remedy, kind.audience, retry

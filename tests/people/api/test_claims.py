@@ -102,7 +102,7 @@ async def test_nobody_else_settles(who: str, tmp_path: Path) -> None:
         ({"finding": "done", "more": 1}, "unknown fields: 'more'"),
         ({"finding": "done", "result": {"content": [1]}}, "result/content/0"),
         ({"finding": "not-done", "result": {"content": []}}, "leave it out"),
-        ([], "type"),
+        ([], "must be an object"),
     ],
 )
 async def test_a_finding_that_does_not_fit_is_named(body: object, said: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import schemathesis
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
-from assent.people.api.table import ROUTES
+from assent.people.api.openapi import ALL
 from support.gateway_api import Scene, key_of, scene
 from support.soak import rounds
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 SHORT, LONG = 8, 500
 CASES = [
     pytest.param(route, mode, id=f"{route.name}-{mode.value}")
-    for route in ROUTES
+    for route in ALL
     for mode in GenerationMode
     if route.handler is not None or mode is GenerationMode.POSITIVE  # the document takes nothing that could be wrong
 ]

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, NotRequired
+
+from annotated_types import Len
+from pydantic import StringConstraints
+from typing_extensions import TypedDict
 
 from assent.core.principal import ROLES, Principal
 from assent.core.record_scope import OPERATOR, is_operator
@@ -16,10 +20,11 @@ from assent.people.accounts import (
     make_enrolment,
     withdraw_enrolments,
 )
+from assent.people.api.fields import ACCOUNT, Limit, OneOf, closed
 from assent.people.api.keys import check_name
+from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
 from assent.people.api.recent_sign_in import check_recent
-from assent.people.api.routes import ACCOUNT, LIMIT, ApiRequest, Route, Schema, text
 from assent.people.authorization_server.records import GrantStore
 from assent.people.known_people import MOST
 from assent.people.passkey_records import passkeys_of, remove_passkey
@@ -28,35 +33,66 @@ from assent.pipeline.api_keys import key_entry
 from assent.upstreams.credentials import owner_of
 
 PATH = "/api/accounts"
-ACCOUNT_SCHEMA: Schema = {
-    "type": "object",
-    "description": "An account of a person. Times are seconds since 1970.",
-    "required": ["name", "tenant", "roles", "state", "created_at", "created_by"],
-    "properties": {
-        "name": {"type": "string"},
-        "tenant": {"type": "string"},
-        "roles": {"type": "array", "items": {"type": "string"}},
-        "state": {"type": "string", "enum": ["active", "disabled"]},
-        "created_at": {"type": "number"},
-        "created_by": {"type": "string"},
-        "enrol": {
-            "type": "string",
-            "description": "The path of the page where the person sets up how they sign in: once, within a day.",
-        },
-    },
-}
 
 
+class AccountJson(TypedDict):
+    """An account of a person. Times are seconds since 1970."""
+
+    name: str
+    tenant: str
+    roles: list[str]
+    state: Annotated[str, OneOf(("active", "disabled"))]
+    created_at: float
+    created_by: str
+    enrol: NotRequired[
+        Annotated[str, "The path of the page where the person sets up how they sign in: once, within a day."]
+    ]
+
+
+class AccountList(TypedDict):
+    accounts: list[AccountJson]
+    next: Annotated[str | None, "What `after` is for the next page."]
+
+
+@closed
+class AccountFilter(TypedDict, total=False):
+    after: Annotated[
+        str, StringConstraints(pattern=f"^{ACCOUNT}$"), "Only names after this one: `next` of the page before."
+    ]
+    limit: Limit
+
+
+_Roles = Annotated[list[Annotated[str, OneOf(ROLES)]], Len(1, len(ROLES))]
+
+
+@closed
+class NewAccount(TypedDict):
+    name: Annotated[str, StringConstraints(min_length=1, max_length=64)]
+    tenant: NotRequired[Annotated[str, StringConstraints(max_length=64)]]
+    roles: _Roles
+
+
+@closed
+class AccountRoles(TypedDict):
+    roles: _Roles
+
+
+_WHO = "people with the role admin: their tenant's; with the role operator too: all"
+_REFUSALS = ("api.not_entitled", "api.unknown", "api.conflict")
+
+
+@get(PATH, AccountList, AccountFilter, who=_WHO, refusals=("api.not_entitled", "api.unknown"))
 async def list_accounts(asked: ApiRequest) -> dict[str, Any]:
-    """Accounts by name; of an administrator those of their tenant."""
+    """List the accounts of people, by name."""
     tenant, limit = _tenant_of(asked), asked.query.get("limit", 100)
     found = await accounts_of(asked.ports, tenant, asked.query.get("after", ""), limit + 1)
     more = found[limit - 1].name if len(found) > limit else None
     return {"accounts": [_as_json(one) for one in found[:limit]], "next": more}
 
 
+@post(PATH, AccountJson, NewAccount, who=_WHO, refusals=_REFUSALS)
 async def create_account(asked: ApiRequest) -> dict[str, Any]:
-    """Make an account and the link with which its person enrols."""
+    """Make an account, and the link with which its person sets up how they sign in."""
     check_recent(asked.principal, asked.ports)
     own, by, now = _tenant_of(asked), asked.principal, asked.ports.now()
     name, tenant = asked.body["name"].strip().lower(), asked.body.get("tenant", "").strip() or by.tenant
@@ -73,18 +109,18 @@ async def create_account(asked: ApiRequest) -> dict[str, Any]:
     return await _with_link(asked, account)
 
 
+@post(f"{PATH}/{{account}}/roles", AccountJson, AccountRoles, who=_WHO, refusals=_REFUSALS)
 async def change_roles(asked: ApiRequest) -> dict[str, Any]:
-    """Give an account other roles. Its sessions end, so that none keeps the old ones."""
+    """Give an account other roles; its sessions end."""
     check_recent(asked.principal, asked.ports)
     account = await _managed(asked)
     return _as_json(await _keep(asked, replace(account, roles=_roles(asked)), "account.roles"))
 
 
+@post(f"{PATH}/{{account}}/reset", AccountJson, who=_WHO, refusals=_REFUSALS)
 async def reset_account(asked: ApiRequest) -> dict[str, Any]:
-    """Remove every way in to an account and make a new enrolment link.
-
-    Its connections go too: whoever has the link becomes this person here, but not at other services.
-    """
+    """Remove every way in to an account and make a new link."""
+    # Its connections go too: whoever has the link becomes this person here, but not at other services.
     check_recent(asked.principal, asked.ports)
     account = await _managed(asked)
     bare = replace(account, disabled=False)
@@ -95,8 +131,9 @@ async def reset_account(asked: ApiRequest) -> dict[str, Any]:
     return await _with_link(asked, kept)
 
 
+@post(f"{PATH}/{{account}}/disable", AccountJson, who=_WHO, refusals=_REFUSALS)
 async def disable_account(asked: ApiRequest) -> dict[str, Any]:
-    """Lock an account: nobody signs in with it, and its sessions and its applications' access end."""
+    """Lock an account; its sessions and applications end."""
     account = await _managed(asked)
     return _as_json(await _keep(asked, replace(account, disabled=True), "account.disable"))
 
@@ -165,76 +202,3 @@ async def _with_link(asked: ApiRequest, account: Account) -> dict[str, Any]:
 def _as_json(account: Account) -> dict[str, Any]:
     names = ("name", "tenant", "state", "created_at", "created_by")
     return {**{name: getattr(account, name) for name in names}, "roles": list(account.roles)}
-
-
-_ONE: Schema = {"$ref": "#/components/schemas/Account"}
-_WHO = "people with the role admin: their tenant's; with the role operator too: all"
-_ROLES: Schema = {
-    "type": "array", "items": {"type": "string", "enum": list(ROLES)}, "minItems": 1, "maxItems": len(ROLES),
-}  # fmt: skip
-_NOTHING: Schema = {"type": "object", "properties": {}, "additionalProperties": False}
-
-
-def _body(*required: str, **properties: Schema) -> Schema:
-    return {"type": "object", "required": list(required), "properties": properties, "additionalProperties": False}
-
-
-def _action(verb: str, name: str, says: str, handler: Any, body: Schema) -> Route:
-    refusals = ("api.not_entitled", "api.unknown", "api.conflict")
-    return Route("POST", f"{PATH}/{{account}}/{verb}", name, says, _WHO, handler, _ONE, body=body, refusals=refusals)
-
-
-ROUTES = (
-    Route(
-        "GET",
-        PATH,
-        "list_accounts",
-        "List the accounts of people, by name.",
-        _WHO,
-        list_accounts,
-        {
-            "type": "object",
-            "required": ["accounts", "next"],
-            "properties": {
-                "accounts": {"type": "array", "items": _ONE},
-                "next": {"type": ["string", "null"], "description": "What `after` is for the next page."},
-            },
-        },
-        (text("after", "Only names after this one: `next` of the page before.", ACCOUNT), LIMIT),
-        refusals=("api.not_entitled", "api.unknown"),
-    ),
-    Route(
-        "POST",
-        PATH,
-        "create_account",
-        "Make an account, and the link with which its person sets up how they sign in.",
-        _WHO,
-        create_account,
-        _ONE,
-        body=_body(
-            "name",
-            "roles",
-            name={"type": "string", "minLength": 1, "maxLength": 64},
-            tenant={"type": "string", "maxLength": 64},
-            roles=_ROLES,
-        ),
-        refusals=("api.not_entitled", "api.unknown", "api.conflict"),
-    ),
-    _action(
-        "roles",
-        "change_roles",
-        "Give an account other roles; its sessions end.",
-        change_roles,
-        _body("roles", roles=_ROLES),
-    ),
-    _action(
-        "reset", "reset_account", "Remove every way in to an account and make a new link.", reset_account, _NOTHING
-    ),
-    _action(
-        "disable",
-        "disable_account",
-        "Lock an account; its sessions and applications end.",
-        disable_account,
-        _NOTHING,
-    ),
-)

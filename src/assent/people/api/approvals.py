@@ -1,24 +1,20 @@
-"""Approvals: list them, show one, decide one or several of a kind, take a decline back."""
+"""Approvals: list them, show one, decide one or several of a kind, reopen a denied one."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, NotRequired
+
+from annotated_types import Len
+from pydantic import AfterValidator, StringConstraints
+from typing_extensions import TypedDict
 
 from assent.core.approval import MOST_REASON, Approval, ApprovalState, Verdict
+from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.record_scope import record_scope_of
-from assent.people.api.problems import ApiProblem
-from assent.people.api.routes import (
-    LIMIT,
-    ApiRequest,
-    Route,
-    Schema,
-    choice,
-    cursor,
-    integer,
-    listed,
-    written,
-)
+from assent.people.api.fields import ID, Limit, NextPage, OneOf, PlaceInList, WholeNumber, closed, written
+from assent.people.api.operation import ApiRequest, get, post
+from assent.people.api.problems import ApiProblem, ProblemJson
 from assent.pipeline.approve import approve, find
 from assent.ports import Cursor
 
@@ -26,68 +22,150 @@ STATES = tuple(state.value for state in ApprovalState)
 PAGE = 200
 MOST_LOOKED_AT = 2000
 MOST_SKIPPED = 1_000_000
+MOST_AT_ONCE = 50
 PATH = "/api/approvals"
 
-APPROVAL: Schema = {
-    "type": "object",
-    "description": "A question bound to one exact call, and the answers to it. Times are seconds since 1970.",
-    "required": ["id", "state", "tool", "tenant", "requester", "by", "quorum", "asked_at", "expires_at", "text"],
-    "properties": {
-        "id": {"type": "string"},
-        "state": {"type": "string", "enum": list(STATES)},
-        "tool": {"type": "string"},
-        "tenant": {"type": "string"},
-        "requester": {"type": "string"},
-        "by": {"type": "string", "description": "Who may decide: user or approver."},
-        "quorum": {"type": "integer"},
-        "asked_at": {"type": "number"},
-        "expires_at": {"type": "number", "description": "When the question is over; no answer is a no."},
-        "text": {"type": "string", "description": "The whole question as the person sees it."},
-        "facts": {"type": "object"},
-        "uses": {"type": "integer", "description": "How many calls a yes is good for; each is exactly this one."},
-        "used": {"type": "integer", "description": "How many of them were made."},
-        "lasts": {"type": "number", "description": "Seconds for which a yes can be used."},
-        "outcome": {"type": "string", "description": "How the last call that used it ended: a state of a claim."},
-        "details": {
-            "type": ["object", "null"],
-            "description": "The parts of the text: sentence, arguments, preview, price, targets, warnings and more."
-            " Values are as sent, not escaped. Null for approvals of earlier versions.",
-        },
-        "decisions": {
-            "type": "array",
-            "description": "Who said what; left out for agents.",
-            "items": {
-                "type": "object",
-                "required": ["person", "verdict", "at", "channel"],
-                "properties": {
-                    "person": {"type": "string"},
-                    "decider": {
-                        "type": "string",
-                        "description": "Who decided, for people: the person, or the client with the time it took.",
-                    },
-                    "verdict": {
-                        "type": "string",
-                        "enum": ["approve", "decline", "reopen", "too_fast"],
-                        "description": "too_fast: the client's yes came before a person could read; it does not count.",
-                    },
-                    "at": {"type": "number"},
-                    "channel": {"type": "string"},
-                    "reason": {"type": "string", "description": "The person's own words."},
-                    "client": {"type": "string", "description": "The client's own name, if the client answered."},
-                    "seconds": {"type": "number", "description": "How long the question was open at the client."},
-                    "claimed": {
-                        "type": "number",
-                        "description": "How long the client says that its own question was open.",
-                    },
-                },
-            },
-        },
-    },
+
+class DecisionJson(TypedDict):
+    person: str
+    decider: NotRequired[Annotated[str, "Who decided, for people: the person, or the client with the time it took."]]
+    verdict: Annotated[
+        str,
+        OneOf(("approve", "decline", "reopen", "too_fast")),
+        "too_fast: the client's yes came before a person could read; it does not count.",
+    ]
+    at: float
+    channel: str
+    reason: NotRequired[Annotated[str, "The person's own words."]]
+    client: NotRequired[Annotated[str, "The client's own name, if the client answered."]]
+    seconds: NotRequired[Annotated[float, "How long the question was open at the client."]]
+    claimed: NotRequired[Annotated[float, "How long the client says that its own question was open."]]
+
+
+class ApprovalJson(TypedDict):
+    """A question bound to one exact call, and the answers to it. Times are seconds since 1970."""
+
+    id: str
+    state: Annotated[str, OneOf(STATES)]
+    tool: str
+    tenant: str
+    requester: str
+    by: Annotated[str, "Who may decide: user or approver."]
+    quorum: int
+    asked_at: float
+    expires_at: Annotated[float, "When the question expires; no answer is a no."]
+    text: Annotated[str, "The whole question as the person sees it."]
+    facts: NotRequired[dict[str, Any]]
+    uses: NotRequired[Annotated[int, "How many calls an approval allows; each is exactly this one."]]
+    used: NotRequired[Annotated[int, "How many of them were made."]]
+    lasts: NotRequired[Annotated[float, "Seconds for which an approval can be used."]]
+    outcome: NotRequired[Annotated[str, "How the last call that used it ended: a state of a claim."]]
+    details: NotRequired[
+        Annotated[
+            dict[str, Any] | None,
+            "The parts of the text: sentence, arguments, preview, price, targets, warnings and more. Values are as "
+            "sent, not escaped. Null for approvals of earlier versions.",
+        ]
+    ]
+    decisions: NotRequired[Annotated[list[DecisionJson], "Who decided what; left out for agents."]]
+
+
+class ShownApproval(ApprovalJson):
+    last: NotRequired[Annotated[ApprovalJson, "The last one that this requester used for this tool."]]
+
+
+class ApprovalList(TypedDict):
+    approvals: list[ApprovalJson]
+    next: NextPage
+    count: NotRequired[Annotated[int, "With order=urgent: how many are pending in all."]]
+
+
+class ApprovalComparison(TypedDict):
+    approvals: list[ApprovalJson]
+
+
+class RefusedDecision(TypedDict):
+    id: str
+    problem: ProblemJson
+
+
+class Decisions(TypedDict):
+    decided: list[ApprovalJson]
+    refused: list[RefusedDecision]
+
+
+_LISTED_STATES = (*STATES, "decided", "all")
+
+
+@closed
+class ApprovalFilter(TypedDict, total=False):
+    state: Annotated[
+        str,
+        OneOf(_LISTED_STATES, "pending"),
+        "Only those in this state; decided: the last ones that people decided, on one page.",
+    ]
+    order: Annotated[
+        str, OneOf(("newest", "urgent"), "newest"), "urgent: pending ones by the minute they expire, then by risk."
+    ]
+    limit: Limit
+    cursor: PlaceInList
+    skip: Annotated[int, WholeNumber(0, MOST_SKIPPED, 0), "With order=urgent: how many to leave out at the top."]
+
+
+@closed
+class ComparedApprovals(TypedDict, total=False):
+    ids: Annotated[
+        str,
+        StringConstraints(pattern=rf"^{ID}(,{ID}){{0,{MOST_AT_ONCE - 1}}}$"),
+        AfterValidator(lambda given: list(dict.fromkeys(given.split(",")))),
+        "Their ids, separated by commas.",
+    ]
+
+
+_Reason = Annotated[str, StringConstraints(max_length=MOST_REASON), "Why. The agent receives the reason of a denial."]
+
+
+@closed
+class DecisionReason(TypedDict):
+    reason: NotRequired[_Reason]
+
+
+@closed
+class SeveralDecisions(TypedDict):
+    approvals: Annotated[list[Annotated[str, StringConstraints(pattern=f"^{ID}$")]], Len(1, MOST_AT_ONCE)]
+    verdict: Annotated[str, OneOf(("approve", "decline"))]
+    reason: NotRequired[_Reason]
+
+
+_DECIDERS = "people of the tenant (`by: approver`: with the role approver, never the requester), and operators"
+_UNKNOWN: dict[str, Any] = {"refusals": ("approve.unknown",), "missing": "approve.unknown"}
+_DECIDING: dict[str, Any] = {
+    "refusals": (
+        "approve.unknown",
+        "approve.not_entitled",
+        "approve.own_request",
+        "approve.step_up_required",
+        "approve.already_decided",
+        "approve.expired",
+    ),
+    "missing": "approve.unknown",
+}
+_REOPENING: dict[str, Any] = {
+    "refusals": (
+        "approve.unknown",
+        "approve.not_entitled",
+        "approve.own_request",
+        "approve.not_declined",
+        "approve.expired",
+    ),
+    "missing": "approve.unknown",
 }
 
 
+@get(PATH, ApprovalList, ApprovalFilter, who="operators: all; people: their tenant's; others: their own")
 async def list_approvals(asked: ApiRequest) -> dict[str, Any]:
-    """A page of approvals, newest first. A state is read off each record, so a page may hold fewer than its limit."""
+    """List approvals, newest first."""
+    # A state is read off each record, so a page may have fewer than its limit.
     if _is_urgent(asked):
         return await _urgent(asked)
     if asked.query.get("state") == "decided":
@@ -145,8 +223,10 @@ def _listed(found: list[Approval], principal: Principal, now: float, place: Curs
     }
 
 
+@get(PATH + "/{approval}", ShownApproval, who="as for the list", **_UNKNOWN)
 async def show_approval(asked: ApiRequest) -> dict[str, Any]:
-    """One approval, how the call it let through ended, and the last one that this requester used for this tool."""
+    """Show everything an approval is about."""
+    # With how the call that it let through ended, and the last one that this requester used for this tool.
     found = await find(asked.principal, asked.names["approval"], asked.ports)
     shown = await _with_outcome(asked, found)
     last = await asked.ports.store.last_used_approval(found.tenant, found.requester, found.tool, found.asked_at)
@@ -160,15 +240,21 @@ async def _with_outcome(asked: ApiRequest, approval: Approval) -> dict[str, Any]
     return shown if record is None else {**shown, "outcome": record.state_at(now).value}
 
 
+@post(PATH + "/{approval}/approve", ApprovalJson, DecisionReason, who=_DECIDERS, name="approve", **_DECIDING)
 async def approve_approval(asked: ApiRequest) -> dict[str, Any]:
+    """Approve, once, exactly what the approval shows."""
     return await _decide(asked, "approve")
 
 
+@post(PATH + "/{approval}/deny", ApprovalJson, DecisionReason, who="as for approve", name="deny", **_DECIDING)
 async def deny_approval(asked: ApiRequest) -> dict[str, Any]:
+    """Deny the call."""
     return await _decide(asked, "decline")
 
 
+@post(PATH + "/{approval}/reopen", ApprovalJson, DecisionReason, who="as for approve", name="reopen", **_REOPENING)
 async def reopen_approval(asked: ApiRequest) -> dict[str, Any]:
+    """Reopen a denied approval: the call waits for a decision again."""
     return await _decide(asked, "reopen")
 
 
@@ -194,111 +280,48 @@ def as_json(approval: Approval, principal: Principal, now: float) -> dict[str, A
     return shown
 
 
-_ONE: Schema = {"$ref": "#/components/schemas/Approval"}
-_PAGE = listed("approvals", "Approval")
-_COUNT: Schema = {"type": "integer", "description": "With order=urgent: how many are pending in all."}
-_LIST: Schema = {**_PAGE, "properties": {**_PAGE["properties"], "count": _COUNT}}
-REASON: Schema = {
-    "type": "string",
-    "maxLength": MOST_REASON,
-    "description": "Why. The agent receives the reason of a no.",
-}
-_BODY: Schema = {"type": "object", "properties": {"reason": REASON}, "additionalProperties": False}
-_DECIDING = (
-    "approve.unknown",
-    "approve.not_entitled",
-    "approve.own_request",
-    "approve.step_up_required",
-    "approve.already_decided",
-    "approve.expired",
+@post(
+    PATH + "/decide",
+    Decisions,
+    SeveralDecisions,
+    who="as for approve",
+    refusals=("approve.unknown",),
+    name="decide_approvals",
 )
+async def decide_several(asked: ApiRequest) -> dict[str, Any]:
+    """Decide several calls of one tool alike; each is decided by itself."""
+    names, verdict, reason = list(dict.fromkeys(asked.body["approvals"])), asked.body["verdict"], reason_of(asked)
+    await several_of_a_kind(asked, names)
+    decided, refused = list[dict[str, Any]](), list[dict[str, Any]]()
+    for name in names:
+        try:
+            one = await approve(asked.principal, name, verdict, asked.ports, asked.channel, reason)
+            decided.append(as_json(one, asked.principal, asked.ports.now()))
+        except Refusal as refusal:
+            refused.append({"id": name, "problem": refusal.problem()})
+    return {"decided": decided, "refused": refused}
 
 
-ROUTES = (
-    Route(
-        "GET",
-        PATH,
-        "list_approvals",
-        "List approvals, newest first.",
-        "operators: all; people: their tenant's; others: their own",
-        list_approvals,
-        _LIST,
-        (
-            choice(
-                "state",
-                "Only those in this state; decided: the last ones that people decided, on one page.",
-                (*STATES, "decided", "all"),
-                "pending",
-            ),
-            choice(
-                "order", "urgent: pending ones by the minute they expire, then by risk.", ("newest", "urgent"), "newest"
-            ),
-            LIMIT,
-            cursor(),
-            integer("skip", "With order=urgent: how many to leave out at the top.", 0, MOST_SKIPPED, 0),
-        ),
-    ),
-    Route(
-        "GET",
-        PATH + "/{approval}",
-        "show_approval",
-        "Show everything an approval is about.",
-        "as for the list",
-        show_approval,
-        {
-            "allOf": [
-                _ONE,
-                {
-                    "type": "object",
-                    "properties": {
-                        "last": {**_ONE, "description": "The last one that this requester used for this tool."}
-                    },
-                },
-            ]
-        },
-        refusals=("approve.unknown",),
-        missing="approve.unknown",
-    ),
-    Route(
-        "POST",
-        PATH + "/{approval}/approve",
-        "approve",
-        "Say yes, once, to exactly what the approval shows.",
-        "people of the tenant (`by: approver`: with the role approver, never the requester), and operators",
-        approve_approval,
-        _ONE,
-        body=_BODY,
-        refusals=_DECIDING,
-        missing="approve.unknown",
-    ),
-    Route(
-        "POST",
-        PATH + "/{approval}/deny",
-        "deny",
-        "Say no.",
-        "as for approve",
-        deny_approval,
-        _ONE,
-        body=_BODY,
-        refusals=_DECIDING,
-        missing="approve.unknown",
-    ),
-    Route(
-        "POST",
-        PATH + "/{approval}/reopen",
-        "reopen",
-        "Take a no back: the call waits for a decision again.",
-        "as for approve",
-        reopen_approval,
-        _ONE,
-        body=_BODY,
-        refusals=(
-            "approve.unknown",
-            "approve.not_entitled",
-            "approve.own_request",
-            "approve.not_declined",
-            "approve.expired",
-        ),
-        missing="approve.unknown",
-    ),
+async def several_of_a_kind(asked: ApiRequest, names: list[str]) -> list[Approval]:
+    """These approvals, if all are about one tool of one upstream under one contract; otherwise an ApiProblem."""
+    if not 1 <= len(names) <= MOST_AT_ONCE:
+        raise ApiProblem("api.invalid", f"Choose 1 to {MOST_AT_ONCE} approvals.")
+    found = [await find(asked.principal, name, asked.ports) for name in names]
+    kinds = {(one.tenant, one.tool, one.facts.get("upstream"), one.facts.get("contract")) for one in found}
+    if len(kinds) > 1:
+        raise ApiProblem("api.invalid", "Only calls of the same tool under the same contract are decided together.")
+    return found
+
+
+@get(
+    PATH + "/compare",
+    ApprovalComparison,
+    ComparedApprovals,
+    who="as for the list",
+    refusals=("approve.unknown", "api.invalid"),
 )
+async def compare_approvals(asked: ApiRequest) -> dict[str, Any]:
+    """Show several approvals of one tool."""
+    names, now = asked.query.get("ids", []), asked.ports.now()
+    found = await several_of_a_kind(asked, names) if names else []
+    return {"approvals": [as_json(one, asked.principal, now) for one in found]}

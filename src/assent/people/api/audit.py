@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Annotated, Any, NotRequired
 
 import orjson
+from pydantic import StringConstraints
+from typing_extensions import TypedDict
 
 from assent.audit.activity import ActivityFilter, ActivityReader
 from assent.audit.leaf import KINDS, BadEntry, unpack
@@ -13,45 +15,70 @@ from assent.audit.log_reader import rows_at
 from assent.core.principal import Principal
 from assent.core.record_scope import APPROVER, AUDITOR, OPERATOR, record_scope_of
 from assent.errors import StoreError
-from assent.people.api.feed import BEFORE, TIERS, moment, templates_of, time_parameter
+from assent.people.api.feed import TIERS, Before, Moment, Person, moment, templates_of
+from assent.people.api.fields import MOST_INDEX, Limit, OneOf, ToolName, WholeNumber, closed
+from assent.people.api.operation import ApiRequest, get
 from assent.people.api.problems import ApiProblem
-from assent.people.api.routes import LIMIT, MOST_INDEX, NAME, ApiRequest, Route, Schema, choice, integer, text
 from assent.ports import RawLogRow
 
 PAGE = 500
 MOST_LOOKED_AT = 5000
-KIND = "[a-z_]{1,32}"
 IDENTITY = frozenset({"principal", "kind", "tenant", "actors", "person"})
 """Values that say who; all others are payload, which only auditors see, one entry at a time."""
 LOG_READERS = frozenset({OPERATOR, APPROVER, AUDITOR})
 
-ENTRY: Schema = {
-    "type": "object",
-    "description": "One entry of the log: facts that are proved, and who it was.",
-    "required": ["index", "kind", "at", "facts", "values", "withheld", "erased"],
-    "properties": {
-        "index": {"type": "integer"},
-        "kind": {"type": "string"},
-        "at": {"type": "number", "description": "Seconds since 1970."},
-        "facts": {"type": "object"},
-        "values": {"type": "object", "description": "Who it was. Other values are in `withheld`."},
-        "withheld": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "Names of values that auditors can look at, one entry at a time.",
-        },
-        "erased": {"type": "array", "items": {"type": "string"}, "description": "Names of values that were erased."},
-        "text": {"type": "string", "description": "What the entry says, as a sentence; only with order=newest."},
-        "who": {
-            "type": ["string", "null"],
-            "description": "Who began the call the entry is about; only with order=newest.",
-        },
-    },
-}
+
+class EntryFacts(TypedDict):
+    """What every form of an entry has."""
+
+    index: int
+    kind: str
+    at: Annotated[float, "Seconds since 1970."]
+    facts: dict[str, Any]
+    values: Annotated[dict[str, Any], "Who it was. Other values are in `withheld`."]
+    withheld: Annotated[list[str], "Names of values that auditors can look at, one entry at a time."]
+    erased: Annotated[list[str], "Names of values that were erased."]
 
 
+class EntryJson(EntryFacts):
+    """One entry of the log: facts that are proved, and who it was."""
+
+    text: NotRequired[Annotated[str, "What the entry says, as a sentence; only with order=newest."]]
+    who: NotRequired[Annotated[str | None, "Who began the call the entry is about; only with order=newest."]]
+
+
+class EntryList(TypedDict):
+    entries: list[EntryJson]
+    next: Annotated[
+        int,
+        "What `after` is for the next page, now or later; with order=newest what `before` is, and -1 when there is no "
+        "further page.",
+    ]
+
+
+EntryKind = Annotated[str, StringConstraints(pattern="^[a-z_]{1,32}$")]
+
+
+@closed
+class EntryFilter(TypedDict, total=False):
+    after: Annotated[int, WholeNumber(-1, MOST_INDEX, -1), "The place after which to begin; -1 is the beginning."]
+    order: Annotated[str, OneOf(("log", "newest"), "log"), "The log's own order, or newest first."]
+    before: Before
+    limit: Limit
+    kind: Annotated[EntryKind, f"Only entries of this kind: {', '.join(sorted(KINDS))}."]
+    tool: Annotated[ToolName, "Only entries about this tool."]
+    tier: Annotated[str, OneOf(TIERS), "Only entries about tools of this tier."]
+    principal: Annotated[Person, "With order=newest: only entries of this caller or person."]
+    since: Annotated[Moment, "With order=newest: from then on."]
+    until: Annotated[Moment, "With order=newest: up to then."]
+
+
+READERS = "roles operator (all), auditor and approver (their tenant's)"
+
+
+@get("/api/audit", EntryList, EntryFilter, who=READERS, refusals=("api.not_entitled",))
 async def list_entries(asked: ApiRequest) -> dict[str, Any]:
-    """A page of entries; it ends when enough were found or looked at."""
+    """Read the log in its order, from after a place in it; or newest first."""
     check_reader(asked.principal)
     if asked.query.get("order") == "newest":
         return await _newest(asked)
@@ -76,8 +103,8 @@ async def _newest(asked: ApiRequest) -> dict[str, Any]:
     query, ports = asked.query, asked.ports
     wanted = ActivityFilter(
         **{name: query[name] for name in ("tool", "tier", "principal", "kind") if name in query},
-        since=moment(query.get("since"), "since", ports.now()),
-        until=moment(query.get("until"), "until", ports.now()),
+        since=moment(query.get("since"), ports.now()),
+        until=moment(query.get("until"), ports.now()),
         tenant=record_scope_of(asked.principal).tenant,
         every=True,
     )
@@ -126,40 +153,3 @@ def entry_json(row: RawLogRow, *, payload: bool = False) -> dict[str, Any]:
         "withheld": sorted(values.keys() - shown.keys()),
         "erased": sorted(recorded - values.keys()),
     }
-
-
-ROUTES = (
-    Route(
-        "GET",
-        "/api/audit",
-        "list_entries",
-        "Read the log in its order, from after a place in it; or newest first.",
-        "roles operator (all), auditor and approver (their tenant's)",
-        list_entries,
-        {
-            "type": "object",
-            "required": ["entries", "next"],
-            "properties": {
-                "entries": {"type": "array", "items": {"$ref": "#/components/schemas/Entry"}},
-                "next": {
-                    "type": "integer",
-                    "description": "What `after` is for the next page, now or later; with order=newest what `before` "
-                    "is, and -1 when there is no further page.",
-                },
-            },
-        },
-        (
-            integer("after", "The place after which to begin; -1 is the beginning.", -1, MOST_INDEX, -1),
-            choice("order", "The log's own order, or newest first.", ("log", "newest"), "log"),
-            BEFORE,
-            LIMIT,
-            text("kind", f"Only entries of this kind: {', '.join(sorted(KINDS))}.", KIND),
-            text("tool", "Only entries about this tool.", NAME),
-            choice("tier", "Only entries about tools of this tier.", TIERS),
-            text("principal", "With order=newest: only entries of this caller or person.", r"[^\x00-\x1f]{1,256}"),
-            time_parameter("since", "With order=newest: from then on"),
-            time_parameter("until", "With order=newest: up to then"),
-        ),
-        refusals=("api.not_entitled",),
-    ),
-)

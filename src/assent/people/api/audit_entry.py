@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Annotated, Any
+
+from typing_extensions import TypedDict
 
 from assent.audit.activity import ActivityFilter, ActivityLine, ActivityReader
 from assent.audit.leaf import BadEntry, check, unpack
@@ -11,10 +13,11 @@ from assent.core.audit import Entry, principal_values
 from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.core.record_scope import AUDITOR, OPERATOR, is_operator, record_scope_of
-from assent.people.api.audit import check_reader, entry_json
+from assent.people.api.audit import READERS, EntryFacts, check_reader, entry_json
 from assent.people.api.feed import templates_of
+from assent.people.api.fields import MOST_INDEX
+from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
-from assent.people.api.routes import MOST_INDEX, ApiRequest, Route, Schema
 from assent.ports import RawLogRow
 
 LOOK_LASTS = 300.0
@@ -23,33 +26,35 @@ _LOOK, _BUNDLE = "audit_look", "bundle"
 UNSIGNED = "This log is not signed. A gateway on a file or a database signs it."
 _NO_EVIDENCE = {"state": "no_log", "leaf_hash": ""}
 
-SHOWN: Schema = {
-    "allOf": [
-        {"$ref": "#/components/schemas/Entry"},
-        {
-            "type": "object",
-            "required": ["text", "who", "wrong", "leaf", "looked", "evidence"],
-            "properties": {
-                "wrong": {
-                    "type": "array",
-                    "items": {"type": "string"},
-                    "description": "Names of values that are not those that were recorded.",
-                },
-                "leaf": {"type": "string", "description": "The exact bytes that are proved."},
-                "looked": {"type": "boolean", "description": "Whether `values` holds everything."},
-                "evidence": {
-                    "type": "object",
-                    "required": ["state"],
-                    "description": "The inclusion proof and its checkpoint; or why there is none.",
-                },
-            },
-        },
-    ]
-}
+
+class WholeEntry(EntryFacts):
+    text: str
+    who: str | None
+    wrong: Annotated[list[str], "Names of values that are not those that were recorded."]
+    leaf: Annotated[str, "The exact bytes that are proved."]
+    looked: Annotated[bool, "Whether `values` has everything."]
+    evidence: Annotated[dict[str, Any], "The inclusion proof and its checkpoint; or why there is none."]
 
 
+class LogStatus(TypedDict):
+    length: int
+    checkpoint: dict[str, Any] | None
+    unsigned: int
+    anchors: list[dict[str, Any]]
+    verification: dict[str, Any] | None
+
+
+class VerificationStart(TypedDict):
+    begun: bool
+
+
+_REFUSALS = ("api.not_entitled", "api.unknown")
+
+
+@get("/api/audit/{entry}", WholeEntry, who=READERS, refusals=_REFUSALS)
 async def show_entry(asked: ApiRequest) -> dict[str, Any]:
-    """One entry and its proof. Payload is shown to an auditor who asked for it in the last five minutes."""
+    """Show one entry with its proof."""
+    # Payload is shown to an auditor who asked for it in the last five minutes.
     row, line = await _found(asked)
     looked = await _has_looked(asked, str(row.index))
     proof = asked.ports.evidence
@@ -64,8 +69,14 @@ async def show_entry(asked: ApiRequest) -> dict[str, Any]:
     }
 
 
+@post(
+    "/api/audit/{entry}/values",
+    WholeEntry,
+    who="people with the role auditor (their tenant's; with the role operator: all)",
+    refusals=_REFUSALS,
+)
 async def read_values(asked: ApiRequest) -> dict[str, Any]:
-    """Show an auditor the payload of an entry, and write down who looked at what."""
+    """Show all values of an entry. Each look is itself an entry."""
     row, _ = await _found(asked)
     if not may_look(asked.principal):
         facts = {"action": "look", "entry": row.index, "code": "api.not_entitled"}
@@ -78,8 +89,9 @@ async def read_values(asked: ApiRequest) -> dict[str, Any]:
     return await show_entry(asked)
 
 
+@get("/api/audit/status", LogStatus, who=READERS, refusals=("api.not_entitled",), name="audit_status")
 async def show_status(asked: ApiRequest) -> dict[str, Any]:
-    """The newest checkpoint, the anchors and the last verification."""
+    """Show the newest checkpoint, the anchors and the last verification."""
     check_reader(asked.principal)
     if asked.ports.evidence is None:
         nothing: dict[str, Any] = {
@@ -93,8 +105,9 @@ async def show_status(asked: ApiRequest) -> dict[str, Any]:
     return await asked.ports.evidence.status()
 
 
+@post("/api/audit/verify", VerificationStart, who="roles operator and auditor", refusals=_REFUSALS)
 async def verify_log(asked: ApiRequest) -> dict[str, Any]:
-    """Begin to check every entry, checkpoint and anchor."""
+    """Begin to check the whole log. The result is in the status when it is done."""
     if asked.principal.has_agent or not asked.principal.roles & {OPERATOR, AUDITOR}:
         raise ApiProblem("api.not_entitled", "A verification is for people with the role operator or auditor.")
     if asked.ports.evidence is None:
@@ -163,52 +176,3 @@ async def _write_look(asked: ApiRequest, what: str, facts: dict[str, Any]) -> No
     entry = Entry("operator", now, facts, principal_values(asked.principal))
     look = Document(_LOOK, _look_id(asked.principal, what), b"{}", asked.principal.tenant, expires_at=now + LOOK_LASTS)
     await asked.ports.store.put_document(look, now, entry=entry)
-
-
-_NOTHING: Schema = {"type": "object", "properties": {}, "additionalProperties": False}
-_WHO = "roles operator (all), auditor and approver (their tenant's)"
-
-ROUTES = (
-    Route(
-        "GET",
-        "/api/audit/status",
-        "audit_status",
-        "Show the newest checkpoint, the anchors and the last verification.",
-        _WHO,
-        show_status,
-        {"type": "object", "required": ["length", "checkpoint", "unsigned", "anchors", "verification"]},
-        refusals=("api.not_entitled",),
-    ),
-    Route(
-        "POST",
-        "/api/audit/verify",
-        "verify_log",
-        "Begin to check the whole log. The result is in the status when it is done.",
-        "roles operator and auditor",
-        verify_log,
-        {"type": "object", "required": ["begun"], "properties": {"begun": {"type": "boolean"}}},
-        body=_NOTHING,
-        refusals=("api.not_entitled", "api.unknown"),
-    ),
-    Route(
-        "GET",
-        "/api/audit/{entry}",
-        "show_entry",
-        "Show one entry with its proof.",
-        _WHO,
-        show_entry,
-        SHOWN,
-        refusals=("api.not_entitled", "api.unknown"),
-    ),
-    Route(
-        "POST",
-        "/api/audit/{entry}/values",
-        "read_values",
-        "Show all values of an entry. Each look is itself an entry.",
-        "people with the role auditor (their tenant's; with the role operator: all)",
-        read_values,
-        SHOWN,
-        body=_NOTHING,
-        refusals=("api.not_entitled", "api.unknown"),
-    ),
-)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, NotRequired
+
+from pydantic import ConfigDict, StringConstraints, with_config
+from typing_extensions import TypedDict
 
 from assent.core.claims import ClaimRecord, State
 from assent.core.outcome import Refusal
 from assent.core.record_scope import record_scope_of
+from assent.people.api.fields import Limit, NextPage, OneOf, PlaceInList, closed, written
+from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
-from assent.people.api.routes import LIMIT, ApiRequest, Route, Schema, choice, cursor, listed, written
 from assent.pipeline.settle import settle
 from assent.ports import Cursor
 
@@ -19,59 +23,64 @@ MOST_LOOKED_AT = 2000
 _PATH = "/api/claims"
 _OPEN = (State.IN_DOUBT, State.STARTED, State.SUSPENDED)
 
-CLAIM: Schema = {
-    "type": "object",
-    "description": "What is remembered of a call that may have had an effect. Times are seconds since 1970.",
-    "required": [
-        "id",
-        "state",
-        "tool",
-        "tenant",
-        "principal",
-        "key",
-        "epoch",
-        "contract",
-        "created_at",
-        "settled_at",
-        "reference",
-    ],
-    "properties": {
-        "id": {"type": "string"},
-        "state": {"type": "string", "enum": list(STATES)},
-        "tool": {"type": "string"},
-        "tenant": {"type": "string"},
-        "principal": {"type": "string"},
-        "key": {"type": ["string", "null"], "description": "The idempotency key the caller used."},
-        "epoch": {"type": "integer"},
-        "contract": {"type": "string", "description": "The digest of the contract it was started under."},
-        "created_at": {"type": "number"},
-        "settled_at": {"type": ["number", "null"]},
-        "reference": {"type": "string", "description": "The name of the claim in the audit log."},
-    },
-}
-FINDING: Schema = {
-    "type": "object",
-    "required": ["finding"],
-    "additionalProperties": False,
-    "properties": {
-        "finding": {"type": "string", "enum": ["done", "not-done", "failed"], "description": "What you found."},
-        "note": {
-            "type": "string",
-            "maxLength": 2000,
-            "description": "How you know: where you looked and what you saw. It is kept in the log.",
-        },
-        "result": {
-            "type": "object",
-            "required": ["content"],
-            "properties": {"content": {"type": "array", "items": {"type": "object"}}},
-            "description": "The tool's whole result, for retries; with done or failed. Declared secrets are not kept.",
-        },
-    },
-}
+
+class ClaimJson(TypedDict):
+    """What is remembered of a call that may have had an effect. Times are seconds since 1970."""
+
+    id: str
+    state: Annotated[str, OneOf(STATES)]
+    tool: str
+    tenant: str
+    principal: str
+    key: Annotated[str | None, "The idempotency key that the caller used."]
+    epoch: int
+    contract: Annotated[str, "The digest of the contract it was started under."]
+    created_at: float
+    settled_at: float | None
+    reference: Annotated[str, "The name of the claim in the audit log."]
 
 
+class ClaimList(TypedDict):
+    claims: list[ClaimJson]
+    next: NextPage
+
+
+@closed
+class ClaimFilter(TypedDict, total=False):
+    state: Annotated[str, OneOf((*STATES, "all"), "in_doubt"), "Only those in this state."]
+    limit: Limit
+    cursor: PlaceInList
+
+
+@with_config(ConfigDict(extra="allow"))
+class SettledResult(TypedDict):
+    """A tool result; its other members are kept as they are."""
+
+    content: list[dict[str, Any]]
+
+
+@closed
+class Finding(TypedDict):
+    finding: Annotated[str, OneOf(("done", "not-done", "failed")), "What you found."]
+    note: NotRequired[
+        Annotated[
+            str,
+            StringConstraints(max_length=2000),
+            "How you know: where you looked and what you saw. It is kept in the log.",
+        ]
+    ]
+    result: NotRequired[
+        Annotated[
+            SettledResult,
+            "The tool's whole result, for retries; with done or failed. Declared secrets are not kept.",
+        ]
+    ]
+
+
+@get(_PATH, ClaimList, ClaimFilter, who="operators: all; people: their tenant's; others: their own")
 async def list_claims(asked: ApiRequest) -> dict[str, Any]:
-    """A page of claims, newest first. Whether a lease has ended is read off each record, so pages may be short."""
+    """List claims, newest first; without a state those in doubt."""
+    # Whether a lease has ended is read off each record, so pages may be short.
     now, limit, state = asked.ports.now(), asked.query.get("limit", 100), asked.query.get("state", "in_doubt")
     found: list[ClaimRecord] = []
     place: Cursor | None = asked.query.get("cursor")
@@ -109,7 +118,9 @@ def _listed(
     }
 
 
+@get(_PATH + "/{claim}", ClaimJson, who="as for the list", refusals=("settle.unknown",), missing="settle.unknown")
 async def show_claim(asked: ApiRequest) -> dict[str, Any]:
+    """Show one claim."""
     name = asked.names["claim"]
     record = await asked.ports.store.claim_by_id(name)
     if record is None or not record_scope_of(asked.principal).covers(record.tenant, record.principal):
@@ -117,51 +128,22 @@ async def show_claim(asked: ApiRequest) -> dict[str, Any]:
     return record.as_json(asked.ports.now(), asked.ports.keyed_hash)
 
 
+@post(
+    _PATH + "/{claim}/settle",
+    ClaimJson,
+    Finding,
+    who="people with the role operator",
+    refusals=("settle.not_entitled", "settle.unknown", "settle.not_in_doubt", "settle.secrets_unknown"),
+    missing="settle.unknown",
+    name="settle",
+)
 async def settle_claim(asked: ApiRequest) -> dict[str, Any]:
+    """Say how a claim in doubt ended, after looking. Retries with its key are answered accordingly."""
     finding, result = asked.body["finding"], asked.body.get("result")
     if result is not None and finding == "not-done":
-        raise ApiProblem("api.invalid", "What was not done has no result; leave it out.")
+        raise ApiProblem("api.invalid", "A call that was not done has no `result`; leave it out.")
     if result is not None and finding == "failed":
         result = {**result, "isError": True}
     note = str(asked.body.get("note", ""))
     settled = await settle(asked.principal, asked.names["claim"], finding, asked.ports, result, note=note)
     return settled.as_json(asked.ports.now(), asked.ports.keyed_hash)
-
-
-_ONE: Schema = {"$ref": "#/components/schemas/Claim"}
-
-ROUTES = (
-    Route(
-        "GET",
-        _PATH,
-        "list_claims",
-        "List claims, newest first; without a state those in doubt.",
-        "operators: all; people: their tenant's; others: their own",
-        list_claims,
-        listed("claims", "Claim"),
-        (choice("state", "Only those in this state.", (*STATES, "all"), "in_doubt"), LIMIT, cursor()),
-    ),
-    Route(
-        "GET",
-        _PATH + "/{claim}",
-        "show_claim",
-        "Show one claim.",
-        "as for the list",
-        show_claim,
-        _ONE,
-        refusals=("settle.unknown",),
-        missing="settle.unknown",
-    ),
-    Route(
-        "POST",
-        _PATH + "/{claim}/settle",
-        "settle",
-        "Say how a claim in doubt ended, after looking. Retries with its key are answered accordingly.",
-        "people with the role operator",
-        settle_claim,
-        _ONE,
-        body=FINDING,
-        refusals=("settle.not_entitled", "settle.unknown", "settle.not_in_doubt", "settle.secrets_unknown"),
-        missing="settle.unknown",
-    ),
-)

@@ -2,50 +2,74 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import StringConstraints
+from typing_extensions import TypedDict
 
 from assent.core.principal import Principal
 from assent.core.record_scope import is_operator
 from assent.features import load_feature
+from assent.people.api.fields import OneOf, closed
+from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
-from assent.people.api.routes import ApiRequest, Route, Schema
 from assent.upstreams.credentials import SHARED, PersonOwner, owner_of
 
 MOST_KEY = 8192
 
-CONNECTION: Schema = {
-    "type": "object",
-    "description": "An upstream that needs a connection, and whether there is one. Tokens and keys are never shown.",
-    "required": ["upstream", "auth", "identity", "connected", "exchange", "scopes", "since", "expires_at"],
-    "properties": {
-        "upstream": {"type": "string"},
-        "auth": {"type": "string", "enum": ["oauth", "key"]},
-        "identity": {"type": "string", "enum": ["shared", "per_user"]},
-        "connected": {"type": "boolean"},
-        "exchange": {"type": "boolean", "description": "Whether callers with a token need no connection."},
-        "scopes": {"type": "array", "items": {"type": "string"}},
-        "since": {"type": ["number", "null"], "description": "Seconds since 1970."},
-        "expires_at": {"type": ["number", "null"], "description": "When it ends; null if it is renewed by itself."},
-    },
-}
+
+class ConnectionJson(TypedDict):
+    """An upstream that needs a connection, and whether there is one. Tokens and keys are never shown."""
+
+    upstream: str
+    auth: Annotated[str, OneOf(("oauth", "key"))]
+    identity: Annotated[str, OneOf(("shared", "per_user"))]
+    connected: bool
+    exchange: Annotated[bool, "Whether callers with a token need no connection."]
+    scopes: list[str]
+    since: Annotated[float | None, "Seconds since 1970."]
+    expires_at: Annotated[float | None, "When it ends; null if it is renewed by itself."]
 
 
+class ConnectionList(TypedDict):
+    connections: list[ConnectionJson]
+
+
+@closed
+class ConnectionKey(TypedDict):
+    key: Annotated[str, StringConstraints(min_length=1, max_length=MOST_KEY)]
+
+
+_OWN = "people: their own; operators: the shared ones"
+_REFUSALS = ("api.not_entitled", "api.unknown")
+
+
+@get("/api/connections", ConnectionList, who="people: their own", refusals=("api.not_entitled",))
 async def list_connections(asked: ApiRequest) -> dict[str, Any]:
-    """Every upstream with `auth:`, and the caller's own connection to it; operators see the shared ones."""
+    """List the upstreams that need a connection, and whether you have one."""
     _check_person(asked.principal)
     return {"connections": [await _shown(asked, name) for name in _upstreams(asked)]}
 
 
+@post("/api/connections/{upstream}/disconnect", ConnectionJson, who=_OWN, refusals=_REFUSALS)
 async def disconnect(asked: ApiRequest) -> dict[str, Any]:
-    """Forget a connection and end its token at the authorization server."""
+    """Forget your connection to an upstream and end its token."""
     name, end = upstream_of(asked), load_feature("oauth_sign_in").disconnect
     await end(asked.state.vault, name, connection_owner(asked, name), asked.principal)
     asked.state.forget_credential(name, connection_owner(asked, name))
     return await _shown(asked, name)
 
 
+@post(
+    "/api/connections/{upstream}/key",
+    ConnectionJson,
+    ConnectionKey,
+    who=_OWN,
+    refusals=_REFUSALS,
+    name="keep_connection_key",
+)
 async def keep_key(asked: ApiRequest) -> dict[str, Any]:
-    """Keep the caller's API key for an upstream with `auth: key`."""
+    """Keep your API key for an upstream with `auth: key`."""
     name = upstream_of(asked)
     key = str(asked.body["key"]).strip()
     if asked.state.settings.upstreams[name].auth != "key":
@@ -99,50 +123,3 @@ async def _shown(asked: ApiRequest, name: str) -> dict[str, Any]:
         "since": kept.updated_at if kept is not None else None,
         "expires_at": None if fields.get("refresh_token") else fields.get("expires_at"),
     }
-
-
-_ONE: Schema = {"$ref": "#/components/schemas/Connection"}
-
-ROUTES = (
-    Route(
-        "GET",
-        "/api/connections",
-        "list_connections",
-        "List the upstreams that need a connection, and whether you have one.",
-        "people: their own",
-        list_connections,
-        {
-            "type": "object",
-            "required": ["connections"],
-            "properties": {"connections": {"type": "array", "items": _ONE}},
-        },
-        refusals=("api.not_entitled",),
-    ),
-    Route(
-        "POST",
-        "/api/connections/{upstream}/disconnect",
-        "disconnect",
-        "Forget your connection to an upstream and end its token.",
-        "people: their own; operators: the shared ones",
-        disconnect,
-        _ONE,
-        body={"type": "object", "additionalProperties": False},
-        refusals=("api.not_entitled", "api.unknown"),
-    ),
-    Route(
-        "POST",
-        "/api/connections/{upstream}/key",
-        "keep_connection_key",
-        "Keep your API key for an upstream with `auth: key`.",
-        "people: their own; operators: the shared ones",
-        keep_key,
-        _ONE,
-        body={
-            "type": "object",
-            "required": ["key"],
-            "properties": {"key": {"type": "string", "minLength": 1, "maxLength": MOST_KEY}},
-            "additionalProperties": False,
-        },
-        refusals=("api.not_entitled", "api.unknown"),
-    ),
-)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, NotRequired
 
 import orjson
+from annotated_types import Len
+from pydantic import StringConstraints
+from typing_extensions import TypedDict
 
 from assent.core.audit import Entry, principal_values
 from assent.core.definition_diff import GRADES, graded_changes, worst_grade
@@ -15,53 +18,89 @@ from assent.core.principal import Principal
 from assent.core.record_scope import is_operator
 from assent.errors import SettingsError, StoreError
 from assent.gateway.state import DefinitionChange
+from assent.people.api.fields import OneOf, UpstreamName, closed
+from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
-from assent.people.api.routes import ApiRequest, Route, Schema, text
 
 KIND = "definition_review"
 MOST_ACCEPTED = 1000
 MOST_SHOWN = 1000
 
-CHANGE: Schema = {
-    "type": "object",
-    "description": "A tool whose definition is not the one that was accepted.",
-    "required": ["upstream", "tool", "name", "kind", "digest", "grade", "changes", "attacks"],
-    "properties": {
-        "upstream": {"type": "string"},
-        "tool": {"type": "string", "description": "Its name at the upstream."},
-        "name": {"type": "string", "description": "Its name on our wire."},
-        "kind": {"type": "string", "enum": ["changed", "new", "gone"]},
-        "digest": {"type": "string", "description": "Of the definition as it is now; empty for a tool that is gone."},
-        "grade": {"type": "string", "enum": list(GRADES), "description": "The worst of its changes."},
-        "changes": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["grade", "at", "before", "after"],
-                "properties": {
-                    "grade": {"type": "string", "enum": list(GRADES)},
-                    "at": {"type": "string", "description": "Where, as a JSON pointer."},
-                    "before": {"type": ["string", "null"]},
-                    "after": {"type": ["string", "null"]},
-                },
-            },
-        },
-        "attacks": {"type": "array", "items": {"type": "string"}, "description": "What looks like an attack."},
-        "withheld": {
-            "type": "boolean",
-            "description": "Whether the tool is withheld until it is accepted; otherwise the change is only shown.",
-        },
-        "listed_twice": {"type": "boolean", "description": "Such a tool cannot be accepted."},
-        "kept": {
-            "type": ["object", "null"],
-            "description": "Who decided to keep exactly this definition withheld, and why.",
-        },
-    },
-}
+
+class GradedChange(TypedDict):
+    grade: Annotated[str, OneOf(GRADES)]
+    at: Annotated[str, "Where, as a JSON pointer."]
+    before: str | None
+    after: str | None
 
 
+class DefinitionChangeJson(TypedDict):
+    """A tool whose definition is not the accepted one."""
+
+    upstream: str
+    tool: Annotated[str, "Its name at the upstream."]
+    name: Annotated[str, "Its name on our wire."]
+    kind: Annotated[str, OneOf(("changed", "new", "gone"))]
+    digest: Annotated[str, "Of the definition as it is now; empty for a tool that is gone."]
+    grade: Annotated[str, OneOf(GRADES), "The worst of its changes."]
+    changes: list[GradedChange]
+    attacks: Annotated[list[str], "What looks like an attack."]
+    withheld: NotRequired[
+        Annotated[bool, "Whether the tool is withheld until it is accepted; otherwise the change is only shown."]
+    ]
+    listed_twice: NotRequired[Annotated[bool, "Such a tool cannot be accepted."]]
+    kept: NotRequired[
+        Annotated[dict[str, Any] | None, "Who decided to keep exactly this definition withheld, and why."]
+    ]
+
+
+class DefinitionList(TypedDict):
+    definitions: list[DefinitionChangeJson]
+    pinned: Annotated[bool, "Whether there is a lock file of accepted definitions."]
+    first_sight: NotRequired[Annotated[bool, "Whether definitions are pinned in the store as they were first seen."]]
+
+
+class AcceptedCount(TypedDict):
+    accepted: int
+
+
+class KeptCount(TypedDict):
+    kept: int
+
+
+@closed
+class DefinitionFilter(TypedDict, total=False):
+    upstream: Annotated[UpstreamName, "Only those of this upstream."]
+
+
+@closed
+class ShownDefinition(TypedDict):
+    upstream: Annotated[str, StringConstraints(max_length=40)]
+    tool: Annotated[str, StringConstraints(max_length=1000)]
+    digest: Annotated[str, StringConstraints(max_length=100)]
+
+
+ShownDefinitions = Annotated[list[ShownDefinition], Len(1, MOST_ACCEPTED)]
+
+
+@closed
+class AcceptedDefinitions(TypedDict):
+    accept: ShownDefinitions
+    reason: NotRequired[Annotated[str, StringConstraints(max_length=500)]]
+
+
+@closed
+class WithheldDefinitions(TypedDict):
+    keep: ShownDefinitions
+    reason: Annotated[str, StringConstraints(min_length=1, max_length=500)]
+
+
+_REFUSALS = ("api.not_entitled", "api.unknown", "api.conflict")
+
+
+@get("/api/definitions", DefinitionList, DefinitionFilter, who="operators", refusals=("api.not_entitled",))
 async def list_definitions(asked: ApiRequest) -> dict[str, Any]:
-    """Every changed, new or gone definition, by upstream and name."""
+    """List tools whose definition is not the accepted one, with a graded diff."""
     check_operator(asked.principal)
     upstream = asked.query.get("upstream")
     found = [one for one in asked.state.definition_changes() if upstream in (None, one.upstream)][:MOST_SHOWN]
@@ -73,10 +112,11 @@ async def list_definitions(asked: ApiRequest) -> dict[str, Any]:
     }
 
 
+@post("/api/definitions/accept", AcceptedCount, AcceptedDefinitions, who="operators", refusals=_REFUSALS)
 async def accept_definitions(asked: ApiRequest) -> dict[str, Any]:
-    """Accept definitions exactly as they were shown: one that changed since is refused, and then none is accepted."""
+    """Accept definitions exactly as they were shown, in the lock file or in the store."""
     check_operator(asked.principal)
-    chosen = _chosen(asked, asked.body["accept"])
+    chosen = _chosen(asked, asked.body["accept"])  # If one changed since it was shown, none is accepted.
     for one in chosen:
         if one.is_listed_twice:
             raise ApiProblem(
@@ -94,8 +134,9 @@ async def accept_definitions(asked: ApiRequest) -> dict[str, Any]:
     return {"accepted": len(chosen)}
 
 
+@post("/api/definitions/keep", KeptCount, WithheldDefinitions, who="operators", refusals=_REFUSALS)
 async def keep_withheld(asked: ApiRequest) -> dict[str, Any]:
-    """Decide that definitions stay withheld exactly as they are now; another change is shown as new."""
+    """Keep definitions withheld exactly as they are now, with a reason."""
     check_operator(asked.principal)
     chosen, reason, now = _chosen(asked, asked.body["keep"]), asked.body["reason"].strip(), asked.ports.now()
     if not reason:
@@ -160,74 +201,3 @@ def as_json(one: DefinitionChange, kept: Mapping[str, dict[str, Any]]) -> dict[s
 def check_operator(principal: Principal) -> None:
     if not is_operator(principal) or principal.mode == "test":
         raise ApiProblem("api.not_entitled", "Definitions are decided on by people with the role operator.")
-
-
-_ONE: Schema = {
-    "type": "object",
-    "required": ["upstream", "tool", "digest"],
-    "properties": {
-        "upstream": {"type": "string", "maxLength": 40},
-        "tool": {"type": "string", "maxLength": 1000},
-        "digest": {"type": "string", "maxLength": 100},
-    },
-    "additionalProperties": False,
-}
-_MANY: Schema = {"type": "array", "items": _ONE, "minItems": 1, "maxItems": MOST_ACCEPTED}
-_REASON: Schema = {"type": "string", "maxLength": 500}
-
-ROUTES = (
-    Route(
-        "GET",
-        "/api/definitions",
-        "list_definitions",
-        "List tools whose definition is not the accepted one, with a graded diff.",
-        "operators",
-        list_definitions,
-        {
-            "type": "object",
-            "required": ["definitions", "pinned"],
-            "properties": {
-                "definitions": {"type": "array", "items": {"$ref": "#/components/schemas/DefinitionChange"}},
-                "pinned": {"type": "boolean", "description": "Whether there is a lock file of accepted definitions."},
-                "first_sight": {
-                    "type": "boolean",
-                    "description": "Whether definitions are pinned in the store as they were first seen.",
-                },
-            },
-        },
-        (text("upstream", "Only those of this upstream.", "[A-Za-z0-9_-]{1,40}"),),
-        refusals=("api.not_entitled",),
-    ),
-    Route(
-        "POST",
-        "/api/definitions/accept",
-        "accept_definitions",
-        "Accept definitions exactly as they were shown, in the lock file or in the store.",
-        "operators",
-        accept_definitions,
-        {"type": "object", "required": ["accepted"], "properties": {"accepted": {"type": "integer"}}},
-        body={
-            "type": "object",
-            "required": ["accept"],
-            "properties": {"accept": _MANY, "reason": _REASON},
-            "additionalProperties": False,
-        },
-        refusals=("api.not_entitled", "api.unknown", "api.conflict"),
-    ),
-    Route(
-        "POST",
-        "/api/definitions/keep",
-        "keep_withheld",
-        "Keep definitions withheld exactly as they are now, with a reason.",
-        "operators",
-        keep_withheld,
-        {"type": "object", "required": ["kept"], "properties": {"kept": {"type": "integer"}}},
-        body={
-            "type": "object",
-            "required": ["keep", "reason"],
-            "properties": {"keep": _MANY, "reason": {**_REASON, "minLength": 1}},
-            "additionalProperties": False,
-        },
-        refusals=("api.not_entitled", "api.unknown", "api.conflict"),
-    ),
-)

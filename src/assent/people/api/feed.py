@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any, NotRequired
+
+from pydantic import AfterValidator, StringConstraints, WithJsonSchema
+from typing_extensions import TypedDict
 
 from assent.audit.activity import ActivityFilter, ActivityLine, ActivityReader
 from assent.audit.sentences import OBSERVED, OUTCOMES
@@ -13,63 +16,79 @@ from assent.contract.tiers import Tier
 from assent.core.action_template import ActionTemplate, BadTemplate
 from assent.core.catalogue import Catalogue
 from assent.core.record_scope import record_scope_of
+from assent.people.api.fields import MOST_INDEX, Limit, OneOf, WholeNumber, closed
+from assent.people.api.operation import ApiRequest, get
 from assent.people.api.problems import ApiProblem
-from assent.people.api.routes import (
-    LIMIT,
-    MOST_INDEX,
-    ApiRequest,
-    Route,
-    RouteParameter,
-    Schema,
-    choice,
-    integer,
-    text,
-)
 
 TIERS = tuple(tier.value for tier in Tier)
-PATTERN = r"[!-~]{1,256}"
 FEED_OUTCOMES = (*OUTCOMES, OBSERVED)
 _TIME = re.compile(
     r"(?P<number>[0-9]{1,6})(?P<unit>[smhd])"
     r"|(?P<year>19[7-9][0-9]|20[0-9]{2})-(?P<month>0[1-9]|1[0-2])-(?P<day>0[1-9]|[12][0-9]|3[01])"
     r"(T(?P<hour>[01][0-9]|2[0-3]):(?P<minute>[0-5][0-9])(:(?P<second>[0-5][0-9]))?Z?)?"
 )
+_PLAIN_TIME = re.sub(r"\?P<\w+>", "", _TIME.pattern)
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
-LINE: Schema = {
-    "type": "object",
-    "description": "One thing that happened.",
-    "required": ["index", "at", "text", "outcome", "who", "tool", "open_world", "would"],
-    "properties": {
-        "index": {"type": "integer", "description": "The place of its entry in the log."},
-        "at": {"type": "number", "description": "Seconds since 1970."},
-        "text": {
-            "type": "string",
-            "description": "What happened; of the arguments, those that the contract's activity names.",
-        },
-        "outcome": {"type": "string", "enum": list(OUTCOMES)},
-        "who": {"type": ["string", "null"], "description": "Null where it is not known, or erased."},
-        "tool": {"type": ["string", "null"]},
-        "tier": {"type": ["string", "null"]},
-        "risk": {"type": ["string", "null"]},
-        "upstream": {"type": ["string", "null"]},
-        "mode": {"type": ["string", "null"], "description": "live or test"},
-        "code": {"type": ["string", "null"], "description": "Why it was refused, or failed."},
-        "open_world": {"type": "boolean"},
-        "would": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "What would have refused the call, had it not only been observed.",
-        },
-        "claim": {"type": ["string", "null"]},
-        "approval": {"type": ["string", "null"]},
-    },
-}
+
+def _check_moment(given: str) -> str:
+    if _TIME.fullmatch(given) is None:
+        raise ValueError("must be a time: 2026-01-31, 2026-01-31T12:00, or 15m, 2h or 7d for so long ago.")
+    return given
 
 
+class ActivityLineJson(TypedDict):
+    """One thing that happened."""
+
+    index: Annotated[int, "The place of its entry in the log."]
+    at: Annotated[float, "Seconds since 1970."]
+    text: Annotated[str, "What happened; of the arguments, those that the contract's activity names."]
+    outcome: Annotated[str, OneOf(OUTCOMES)]
+    who: Annotated[str | None, "Null if it is not known, or erased."]
+    tool: str | None
+    tier: NotRequired[str | None]
+    risk: NotRequired[str | None]
+    upstream: NotRequired[str | None]
+    mode: NotRequired[Annotated[str | None, "live or test"]]
+    code: NotRequired[Annotated[str | None, "Why it was refused, or failed."]]
+    open_world: bool
+    would: Annotated[list[str], "What would have refused the call, had it not only been observed."]
+    claim: NotRequired[str | None]
+    approval: NotRequired[str | None]
+
+
+class Feed(TypedDict):
+    lines: list[ActivityLineJson]
+    next: Annotated[int | None, "What `before` is for the next page; null when the log was read to its beginning."]
+
+
+Pattern = Annotated[str, StringConstraints(pattern="^[!-~]{1,256}$")]
+Person = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]{1,256}$")]
+Moment = Annotated[
+    str, AfterValidator(_check_moment), WithJsonSchema({"type": "string", "pattern": f"^(?:{_PLAIN_TIME})$"})
+]
+_FORMS = "2026-01-31, 2026-01-31T12:00 (UTC), or how long ago: 15m, 2h, 7d."
+Before = Annotated[int, WholeNumber(0, MOST_INDEX, 0), "Only entries before this place: `next` of the page before."]
+
+
+@closed
+class FeedFilter(TypedDict, total=False):
+    tool: Annotated[Pattern, "The tool; `*` matches any text."]
+    tier: Annotated[str, OneOf(TIERS), "What the tool does."]
+    outcome: Annotated[str, OneOf(FEED_OUTCOMES), "What happened."]
+    principal: Annotated[Person, "Who; `*` matches any text."]
+    upstream: Annotated[Pattern, "The server whose tool it is; `*` matches any text."]
+    open_world: Annotated[str, OneOf(("true", "false"), "false"), "Only calls that reach systems outside."]
+    since: Annotated[Moment, f"From then on: {_FORMS}"]
+    until: Annotated[Moment, f"Up to then: {_FORMS}"]
+    before: Before
+    limit: Limit
+
+
+@get("/api/feed", Feed, FeedFilter, who="operators: all; people: their tenant's", refusals=("api.not_entitled",))
 async def list_activity(asked: ApiRequest) -> dict[str, Any]:
-    """One page of the feed. A page ends when it is full or enough entries were looked at."""
+    """Read the activity feed, newest first."""
     scope = record_scope_of(asked.principal)
     if scope.principal is not None:
         raise ApiProblem("api.not_entitled", "The feed is for people, and for programs with the role operator.")
@@ -77,8 +96,8 @@ async def list_activity(asked: ApiRequest) -> dict[str, Any]:
     wanted = ActivityFilter(
         **{name: query[name] for name in ("tool", "tier", "outcome", "principal", "upstream") if name in query},
         open_world=query.get("open_world") == "true",
-        since=moment(query.get("since"), "since", asked.ports.now()),
-        until=moment(query.get("until"), "until", asked.ports.now()),
+        since=moment(query.get("since"), asked.ports.now()),
+        until=moment(query.get("until"), asked.ports.now()),
         tenant=scope.tenant,
     )
     reader = ActivityReader(
@@ -121,69 +140,17 @@ def _template(activity: str | None) -> ActionTemplate | None:
         return None
 
 
-def moment(given: str | None, name: str, now: float) -> int | None:
+def moment(given: str | None, now: float) -> int | None:
     """Milliseconds since 1970 of a time such as 2026-01-31T12:00 (UTC), or of so long ago: 15m, 2h, 7d.
 
     A day that its month does not have counts on into the next one.
     """
     if given is None:
         return None
-    found = _TIME.fullmatch(given)
-    if found is None:
-        detail = f"{name} must be a time: 2026-01-31, 2026-01-31T12:00, or 15m, 2h or 7d for so long ago."
-        raise ApiProblem("api.malformed", detail)
+    found = _TIME.fullmatch(_check_moment(given))
+    assert found is not None
     if found["number"]:
         return max(0, int((now - int(found["number"]) * _SECONDS[found["unit"]]) * 1000))
     year, month, day, hour, minute, second = (int(found[part] or 0) for part in _PARTS)
     first = datetime(year, month, 1, hour, minute, second, tzinfo=UTC)
     return int((first + timedelta(days=day - 1)).timestamp() * 1000)
-
-
-def time_parameter(name: str, says: str) -> RouteParameter:
-    """A parameter that is a time; its schema says exactly what is taken."""
-    plain = re.sub(r"\?P<\w+>", "", _TIME.pattern)
-    schema: Schema = {"type": "string", "pattern": f"^(?:{plain})$"}
-
-    def read(given: str) -> str:
-        moment(given, name, 0.0)
-        return given
-
-    says = f"{says}: 2026-01-31, 2026-01-31T12:00 (UTC), or how long ago: 15m, 2h, 7d."
-    return RouteParameter(name, says, schema, read)
-
-
-BEFORE = integer("before", "Only entries before this place: `next` of the page before.", 0, MOST_INDEX, 0)
-FILTERS = (
-    text("tool", "The tool; `*` stands for anything.", PATTERN),
-    choice("tier", "What the tool does.", TIERS),
-    choice("outcome", "What happened.", FEED_OUTCOMES),
-    text("principal", "Who; `*` stands for anything.", r"[^\x00-\x1f]{1,256}"),
-    text("upstream", "The server whose tool it is; `*` stands for anything.", PATTERN),
-    choice("open_world", "Only calls that reach systems outside.", ("true", "false"), "false"),
-    time_parameter("since", "From then on"),
-    time_parameter("until", "Up to then"),
-)
-
-ROUTES = (
-    Route(
-        "GET",
-        "/api/feed",
-        "list_activity",
-        "Read the activity feed, newest first.",
-        "operators: all; people: their tenant's",
-        list_activity,
-        {
-            "type": "object",
-            "required": ["lines", "next"],
-            "properties": {
-                "lines": {"type": "array", "items": {"$ref": "#/components/schemas/ActivityLine"}},
-                "next": {
-                    "type": ["integer", "null"],
-                    "description": "What `before` is for the next page; null when the log was read to its beginning.",
-                },
-            },
-        },
-        (*FILTERS, BEFORE, LIMIT),
-        refusals=("api.not_entitled",),
-    ),
-)

@@ -3,46 +3,77 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, NotRequired
+
+from annotated_types import Len
+from pydantic import StringConstraints
+from typing_extensions import TypedDict
 
 from assent.contract.parts import parse_duration
 from assent.core.keys import KeyRecord
 from assent.core.principal import KINDS, ROLES, Principal, person_of
 from assent.core.record_scope import is_operator
 from assent.gateway.auth.api_keys import make_key, record_key
+from assent.people.api.fields import Limit, OneOf, closed
+from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
 from assent.people.api.recent_sign_in import check_recent
-from assent.people.api.routes import LIMIT, ApiRequest, Route, Schema, choice
 from assent.people.known_people import KnownPeople
 from assent.pipeline.api_keys import MOST_NAME, key_entry, key_json, name_fault, word_fault
 
 MOST_LOOKED_AT = 5000
 _DURATION = r"[1-9][0-9]{0,9}(s|m|h|d)"
 
-KEY: Schema = {
-    "type": "object",
-    "description": "An API key, without itself. Times are seconds since 1970.",
-    "required": ["start", "name", "kind", "tenant", "scopes", "roles", "mode", "created_at", "state"],
-    "properties": {
-        "start": {"type": "string", "description": "How it begins; people recognise it by that."},
-        "name": {"type": "string"},
-        "kind": {"type": "string", "enum": list(KINDS)},
-        "tenant": {"type": "string"},
-        "scopes": {"type": "array", "items": {"type": "string"}},
-        "roles": {"type": "array", "items": {"type": "string"}},
-        "mode": {"type": "string", "enum": ["live", "test"]},
-        "created_at": {"type": "number"},
-        "revoked_at": {"type": ["number", "null"]},
-        "expires_at": {"type": ["number", "null"]},
-        "made_by": {"type": ["string", "null"], "description": "Who made it here; null at the command line."},
-        "state": {"type": "string", "enum": ["good", "expired", "revoked"]},
-        "key": {"type": "string", "description": "The key itself: once, in the answer to its making."},
-    },
-}
+
+class KeyJson(TypedDict):
+    """An API key, without itself. Times are seconds since 1970."""
+
+    start: Annotated[str, "How it begins; people recognise it by that."]
+    name: str
+    kind: Annotated[str, OneOf(KINDS)]
+    tenant: str
+    scopes: list[str]
+    roles: list[str]
+    mode: Annotated[str, OneOf(("live", "test"))]
+    created_at: float
+    revoked_at: NotRequired[float | None]
+    expires_at: NotRequired[float | None]
+    made_by: NotRequired[Annotated[str | None, "Who made it here; null at the command line."]]
+    state: Annotated[str, OneOf(("good", "expired", "revoked"))]
+    key: NotRequired[Annotated[str, "The key itself: once, in the answer to its making."]]
 
 
+class KeyList(TypedDict):
+    keys: list[KeyJson]
+    more: bool
+
+
+@closed
+class KeyFilter(TypedDict, total=False):
+    state: Annotated[str, OneOf(("good", "expired", "revoked", "all"), "good"), "Only those in this state."]
+    limit: Limit
+
+
+_Word = Annotated[str, StringConstraints(min_length=1, max_length=MOST_NAME)]
+
+
+@closed
+class NewKey(TypedDict):
+    name: _Word
+    kind: Annotated[str, OneOf(KINDS)]
+    tenant: NotRequired[Annotated[str, StringConstraints(max_length=MOST_NAME)]]
+    scopes: NotRequired[Annotated[list[_Word], Len(0, 100)]]
+    roles: NotRequired[Annotated[list[Annotated[str, OneOf(ROLES)]], Len(0, 5)]]
+    mode: NotRequired[Annotated[str, OneOf(("live", "test"))]]
+    expires: NotRequired[Annotated[str, StringConstraints(pattern=f"^{_DURATION}$")]]
+
+
+_WHO = "admins: their tenant's; operators: all"
+
+
+@get("/api/keys", KeyList, KeyFilter, who=_WHO, refusals=("api.not_entitled",))
 async def list_keys(asked: ApiRequest) -> dict[str, Any]:
-    """Keys, newest first; of a tenant's administrators their tenant's."""
+    """List the API keys in the store, newest first."""
     tenant = _tenant_of(asked.principal)
     state, limit, now = asked.query.get("state", "good"), asked.query.get("limit", 100), asked.ports.now()
     found = await asked.ports.store.keys(limit=MOST_LOOKED_AT)
@@ -50,8 +81,9 @@ async def list_keys(asked: ApiRequest) -> dict[str, Any]:
     return {"keys": [_as_json(one, now) for one in chosen[:limit]], "more": len(chosen) > limit}
 
 
+@post("/api/keys", KeyJson, NewKey, who=_WHO, refusals=("api.not_entitled",))
 async def create_key(asked: ApiRequest) -> dict[str, Any]:
-    """Make a key. It is in this answer and nowhere else: only its digest is kept."""
+    """Make a key; it is shown in this answer and never again."""
     tenant, body, now = _tenant_of(asked.principal), asked.body, asked.ports.now()
     check_recent(asked.principal, asked.ports)
     if asked.state.settings.store.startswith("memory:"):
@@ -75,8 +107,9 @@ async def create_key(asked: ApiRequest) -> dict[str, Any]:
     return {**_as_json(record, now), "key": key}
 
 
+@post("/api/keys/{key}/revoke", KeyJson, who=_WHO, refusals=("api.not_entitled", "api.unknown"))
 async def revoke_key(asked: ApiRequest) -> dict[str, Any]:
-    """Revoke a key, by its start. It holds here at once and elsewhere within a second; it cannot be taken back."""
+    """Revoke the key that begins so, for good."""
     tenant, start, now = _tenant_of(asked.principal), asked.names["key"], asked.ports.now()
     found = [one for one in await asked.ports.store.keys(start=start, limit=10) if one.start == start]
     record = next((one for one in found if tenant in (None, one.principal.tenant) and not one.revoked), None)
@@ -128,61 +161,3 @@ def _check_words(who: Principal) -> None:
 
 def _as_json(record: KeyRecord, now: float) -> dict[str, Any]:
     return {**key_json(record), "state": record.state(now)}
-
-
-_ONE: Schema = {"$ref": "#/components/schemas/Key"}
-_WORD: Schema = {"type": "string", "minLength": 1, "maxLength": MOST_NAME}
-_WHO = "admins: their tenant's; operators: all"
-
-ROUTES = (
-    Route(
-        "GET",
-        "/api/keys",
-        "list_keys",
-        "List the API keys in the store, newest first.",
-        _WHO,
-        list_keys,
-        {
-            "type": "object",
-            "required": ["keys", "more"],
-            "properties": {"keys": {"type": "array", "items": _ONE}, "more": {"type": "boolean"}},
-        },
-        (choice("state", "Only those in this state.", ("good", "expired", "revoked", "all"), "good"), LIMIT),
-        refusals=("api.not_entitled",),
-    ),
-    Route(
-        "POST",
-        "/api/keys",
-        "create_key",
-        "Make a key; it is shown in this answer and never again.",
-        _WHO,
-        create_key,
-        _ONE,
-        body={
-            "type": "object",
-            "required": ["name", "kind"],
-            "properties": {
-                "name": _WORD,
-                "kind": {"type": "string", "enum": list(KINDS)},
-                "tenant": {"type": "string", "maxLength": MOST_NAME},
-                "scopes": {"type": "array", "items": _WORD, "maxItems": 100},
-                "roles": {"type": "array", "items": {"type": "string", "enum": list(ROLES)}, "maxItems": 5},
-                "mode": {"type": "string", "enum": ["live", "test"]},
-                "expires": {"type": "string", "pattern": f"^{_DURATION}$"},
-            },
-            "additionalProperties": False,
-        },
-        refusals=("api.not_entitled",),
-    ),
-    Route(
-        "POST",
-        "/api/keys/{key}/revoke",
-        "revoke_key",
-        "Revoke the key that begins so, for good.",
-        _WHO,
-        revoke_key,
-        _ONE,
-        body={"type": "object", "properties": {}, "additionalProperties": False},
-        refusals=("api.not_entitled", "api.unknown"),
-    ),
-)

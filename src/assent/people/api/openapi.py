@@ -1,4 +1,4 @@
-"""Renders the table of operations as an OpenAPI document."""
+"""The OpenAPI document of all operations."""
 
 from __future__ import annotations
 
@@ -7,21 +7,61 @@ from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any
 
+import orjson
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
+
 from assent.core.refusals import CATALOGUE
-from assent.people.api.problems import FAULTS
-from assent.people.api.routes import ID, NAME, Route
-from assent.people.api.table import ROUTES, SCHEMAS
+from assent.people.api import (  # noqa: F401 - importing a module declares its operations
+    accounts,
+    approvals,
+    audit,
+    audit_entry,
+    claims,
+    connections,
+    conversations,
+    definitions,
+    feed,
+    keys,
+    operations,
+    overview,
+    switches,
+    tools,
+    upstreams,
+)
+from assent.people.api.fields import ID, PlainSchema
+from assent.people.api.operation import OPERATIONS, PATTERNS, Operation
+from assent.people.api.problems import FAULTS, ProblemJson
 
 _ALWAYS = ("api.malformed", "api.foreign_origin", "api.wrong_host")
 _KNOWN = ("authenticate.missing", "authenticate.invalid", "record.unavailable", "api.unavailable")
 _WITH_BODY = ("api.too_large", "api.not_json", "api.invalid")
 
 
+class DocumentJson(TypedDict):
+    """An OpenAPI document."""
+
+    openapi: str
+    info: dict[str, Any]
+    paths: dict[str, Any]
+
+
+DOCUMENT = Operation(
+    "GET", "/api/openapi.json", "openapi", "This document.", "everybody, without credentials", gives=DocumentJson
+)
+ALL: tuple[Operation, ...] = (
+    *sorted(OPERATIONS.values(), key=lambda one: (one.path.split("/")[2], "{" in one.path)),
+    DOCUMENT,
+)
+"""Every operation; of one collection those without a name in the path come first."""
+
+
 def document(server: str) -> dict[str, Any]:
     """The OpenAPI 3.1 document of the whole API."""
+    used, schemas = _schemas()
     paths: dict[str, dict[str, Any]] = {}
-    for route in ROUTES:
-        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route)
+    for one in ALL:
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, used)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -33,7 +73,7 @@ def document(server: str) -> dict[str, Any]:
         "security": [{"bearer": []}, {"key": []}],
         "paths": paths,
         "components": {
-            "schemas": SCHEMAS,
+            "schemas": schemas,
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer", "description": "An API key or an OAuth token."},
                 "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
@@ -42,46 +82,57 @@ def document(server: str) -> dict[str, Any]:
     }
 
 
-def _operation(route: Route) -> dict[str, Any]:
+def _schemas() -> tuple[dict[tuple[str, str], Any], dict[str, Any]]:
+    """The schemas of each operation's answer and body, and those that they refer to, where `ToolJson` is Tool."""
+    wanted: list[Any] = [((one.name, "200"), "validation", TypeAdapter(one.gives)) for one in ALL]
+    wanted += [((one.name, "body"), "validation", TypeAdapter(one.body)) for one in ALL if one.body is not None]
+    wanted.append((("", "problem"), "validation", TypeAdapter(ProblemJson)))
+    template = "#/components/schemas/{model}"
+    made, rest = TypeAdapter.json_schemas(wanted, ref_template=template, schema_generator=PlainSchema)
+    plain = re.sub(rb'(schemas/|")(\w+)Json"', rb'\1\2"', orjson.dumps([list(made.values()), rest["$defs"]]))
+    answers, schemas = orjson.loads(plain)
+    return dict(zip((name for name, _ in made), answers, strict=True)), schemas
+
+
+def _operation(one: Operation, used: dict[tuple[str, str], Any]) -> dict[str, Any]:
     said: dict[str, Any] = {
-        "operationId": route.name,
-        "tags": [route.path.split("/")[2].removesuffix(".json")],
-        "summary": route.says,
-        "description": f"For {route.who}.",
-        "parameters": _parameters(route),
-        "responses": {"200": _response("Done.", "application/json", route.gives), **_problems(route)},
+        "operationId": one.name,
+        "tags": [one.path.split("/")[2].removesuffix(".json")],
+        "summary": one.says,
+        "description": f"For {one.who}.",
+        "parameters": _parameters(one),
+        "responses": {"200": _response("Done.", "application/json", used[one.name, "200"]), **_problems(one)},
     }
-    if route.body is not None:
-        # Even an empty one: no page of another origin can send JSON without being asked first.
-        said["requestBody"] = {"required": True, "content": {"application/json": {"schema": route.body}}}
-    return said | ({"security": []} if route.handler is None else {})
+    if one.body is not None:
+        said["requestBody"] = {"required": True, "content": {"application/json": {"schema": used[one.name, "body"]}}}
+    return said | ({"security": []} if one.handler is None else {})
 
 
-def _parameters(route: Route) -> list[dict[str, Any]]:
-    pattern = {"tool": NAME}
+def _parameters(one: Operation) -> list[dict[str, Any]]:
     inside = [
         {
             "name": name,
             "in": "path",
             "required": True,
-            "schema": {"type": "string", "pattern": f"^{pattern.get(name, ID)}$"},
+            "schema": {"type": "string", "pattern": f"^{PATTERNS.get(name, ID)}$"},
         }
-        for name in re.findall(r"\{(\w+)\}", route.path)
+        for name in re.findall(r"\{(\w+)\}", one.path)
     ]
     return inside + [
-        {"name": one.name, "in": "query", "description": one.says, "schema": one.schema} for one in route.parameters
+        {"name": name, "in": "query", "description": schema.pop("description", ""), "schema": schema}
+        for name, schema in one.schema("query").get("properties", {}).items()
     ]
 
 
-def codes_of(route: Route) -> tuple[str, ...]:
+def codes_of(one: Operation) -> tuple[str, ...]:
     """Every code with which an operation can be refused."""
-    codes = _ALWAYS + (_KNOWN if route.handler is not None else ())
-    return codes + (_WITH_BODY if route.body is not None else ()) + route.refusals
+    codes = _ALWAYS + (_KNOWN if one.handler is not None else ())
+    return codes + (_WITH_BODY if one.body is not None else ()) + one.refusals
 
 
-def _problems(route: Route) -> dict[str, Any]:
+def _problems(one: Operation) -> dict[str, Any]:
     by_status: dict[int, list[str]] = {}
-    for code in codes_of(route):
+    for code in codes_of(one):
         kind = FAULTS[code] if code in FAULTS else CATALOGUE[code]
         by_status.setdefault(kind.status, []).append(code)
     schema = {"$ref": "#/components/schemas/Problem"}
@@ -93,10 +144,3 @@ def _problems(route: Route) -> dict[str, Any]:
 
 def _response(says: str, media: str, schema: dict[str, Any]) -> dict[str, Any]:
     return {"description": says, "content": {media: {"schema": schema}}}
-
-
-def docs_problems() -> str:
-    """The table of the API's own problems for the reference."""
-    lines = ["| code | status | what it says | remedy |", "|---|---|---|---|"]
-    lines += [f"| `{code}` | {kind.status} | {kind.title} | {kind.remedy} |" for code, kind in FAULTS.items()]
-    return "\n".join(lines)

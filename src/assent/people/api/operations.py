@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
+from typing_extensions import TypedDict
 
 from assent.audit.activity import ActivityFilter, ActivityLine, ActivityReader
 from assent.audit.log_reader import first_at, holding, kind_of, pieces_back
@@ -13,9 +14,12 @@ from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord
 from assent.core.record_scope import record_scope_of
 from assent.people.api import approvals
+from assent.people.api.approvals import ApprovalJson
+from assent.people.api.claims import ClaimJson
 from assent.people.api.feed import templates_of
+from assent.people.api.fields import MOST_INDEX, WholeNumber, closed
+from assent.people.api.operation import ApiRequest, get
 from assent.people.api.problems import ApiProblem
-from assent.people.api.routes import MOST_INDEX, ApiRequest, Route, Schema, integer
 
 MOST_LOOKED_AT = 50_000
 MOST_ENTRIES = 200
@@ -23,34 +27,45 @@ AROUND = 15_000
 """How far from a known entry of the operation others are looked for."""
 CLOCK_SLACK = 60.0
 
-OPERATION: Schema = {
-    "type": "object",
-    "description": "What happened to one call, from the question to the outcome.",
-    "required": ["reference", "tool", "tier", "risk", "state", "who", "entries", "approval", "claim", "complete"],
-    "properties": {
-        "reference": {"type": "string"},
-        "tool": {"type": ["string", "null"]},
-        "tier": {"type": ["string", "null"]},
-        "risk": {"type": ["string", "null"]},
-        "state": {"type": "string", "description": "What the last entry says happened."},
-        "who": {"type": ["string", "null"]},
-        "entries": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["index", "kind", "at", "text", "who", "facts"],
-                "properties": {"index": {"type": "integer"}, "at": {"type": "number"}},
-            },
-        },
-        "approval": {"anyOf": [{"$ref": "#/components/schemas/Approval"}, {"type": "null"}]},
-        "claim": {"anyOf": [{"$ref": "#/components/schemas/Claim"}, {"type": "null"}]},
-        "complete": {"type": "boolean", "description": "False where not all of the log could be looked through."},
-    },
-}
+
+class OperationStep(TypedDict):
+    index: int
+    kind: str
+    at: float
+    text: str
+    who: str | None
+    facts: dict[str, Any]
 
 
+class OperationJson(TypedDict):
+    """What happened to one call, from the question to the outcome."""
+
+    reference: str
+    tool: str | None
+    tier: str | None
+    risk: str | None
+    state: Annotated[str, "What the last entry says happened."]
+    who: str | None
+    entries: list[OperationStep]
+    approval: ApprovalJson | None
+    claim: ClaimJson | None
+    complete: Annotated[bool, "False if not all of the log could be looked through."]
+
+
+@closed
+class OperationFilter(TypedDict, total=False):
+    near: Annotated[int, WholeNumber(0, MOST_INDEX, 0), "The place of an entry of the operation, if it is known."]
+
+
+@get(
+    "/api/operations/{operation}",
+    OperationJson,
+    OperationFilter,
+    who="operators: all; people: their tenant's",
+    refusals=("api.not_entitled", "api.unknown"),
+)
 async def show_operation(asked: ApiRequest) -> dict[str, Any]:
-    """The operation of a claim (by id or reference) or of an approval (by id)."""
+    """Show one operation from question to outcome, by the id of its approval, or the id or reference of its claim."""
     scope, ports, name = record_scope_of(asked.principal), asked.ports, asked.names["operation"]
     if scope.principal is not None:
         raise ApiProblem("api.not_entitled", "Operations are for people, and for programs with the role operator.")
@@ -63,7 +78,7 @@ async def show_operation(asked: ApiRequest) -> dict[str, Any]:
     if not lines and claim is None and approval is None:
         raise _unknown()
     _check_scope(scope.tenant, lines, claim, approval)
-    return _told(asked, reference, lines, claim, approval, complete and len(found) <= MOST_ENTRIES)
+    return _operation_json(asked, reference, lines, claim, approval, complete and len(found) <= MOST_ENTRIES)
 
 
 def _began(claim: ClaimRecord | None, approval: Approval | None) -> float | None:
@@ -170,7 +185,7 @@ def _unknown() -> ApiProblem:
     return ApiProblem("api.unknown", "There is no such operation, or it is too far back in the log.")
 
 
-def _told(
+def _operation_json(
     asked: ApiRequest,
     reference: str,
     lines: list[ActivityLine],
@@ -205,18 +220,3 @@ def _step(line: ActivityLine) -> dict[str, Any]:
         "outcome": line.outcome,
         "facts": dict(line.facts),
     }
-
-
-ROUTES = (
-    Route(
-        "GET",
-        "/api/operations/{operation}",
-        "show_operation",
-        "Tell one operation from question to outcome, by the id of its approval, or the id or reference of its claim.",
-        "operators: all; people: their tenant's",
-        show_operation,
-        {"$ref": "#/components/schemas/Operation"},
-        (integer("near", "The place of an entry of the operation, where it is known.", 0, MOST_INDEX, 0),),
-        refusals=("api.not_entitled", "api.unknown"),
-    ),
-)

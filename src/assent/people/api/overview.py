@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from assent.contract.parts import format_duration
 from assent.core.call import Call
@@ -13,16 +15,48 @@ from assent.core.quotas import BudgetCharge, SpendBudget, quotas_of
 from assent.core.record_scope import record_scope_of
 from assent.core.refusals import CATALOGUE
 from assent.gateway.metrics import BOUNDS, MINUTES, CallCounters
+from assent.people.api.operation import ApiRequest, get
 from assent.people.api.problems import ApiProblem
-from assent.people.api.routes import ApiRequest, Route, Schema
 from assent.pipeline.afford import budget_left
 
 MOST_BUDGETS = 20
 _ASKED = frozenset({"confirm.confirmation_required", "confirm.approval_pending"})
 
 
+class BudgetJson(TypedDict):
+    limit: str
+    spent: str
+    share: float
+    currency: str
+
+
+class GatewayNumbers(TypedDict):
+    calls: int
+    answered: int
+    asked: int
+    refused: int
+    stages: dict[str, int]
+    codes: NotRequired[dict[str, int]]
+    minutes: list[dict[str, int]]
+    latency: dict[str, Any]
+
+
+class Overview(TypedDict):
+    waiting: Annotated[int, "Approvals that wait."]
+    soonest: Annotated[float | None, "When the first of them expires."]
+    stops: Annotated[int, "Stop switches that are on."]
+    budgets: list[BudgetJson]
+    gateway: NotRequired[Annotated[GatewayNumbers, "For operators: counted by this process since its start."]]
+
+
+@get(
+    "/api/overview",
+    Overview,
+    who="operators: the gateway's; other people: their tenant's approvals and budgets",
+    refusals=("api.not_entitled",),
+)
 async def show_overview(asked: ApiRequest) -> dict[str, Any]:
-    """Numbers of the whole gateway for operators; for other people those of their tenant."""
+    """Show calls, refusals by stage, latency, waiting approvals and spent budgets."""
     who = asked.principal
     if who.kind != "human" or who.has_agent:
         raise ApiProblem("api.not_entitled", "The overview is for people.")
@@ -141,35 +175,3 @@ def _spent(line: SpendBudget, call: Call, charge: BudgetCharge, left: Decimal) -
         "who": [f"{each} {values[each]}" for each in line.each],
         "test": call.principal.mode == "test",
     }
-
-
-_NUMBERS: Schema = {"type": "object", "additionalProperties": {"type": "integer"}}
-OVERVIEW: Schema = {
-    "type": "object",
-    "required": ["waiting", "soonest", "stops", "budgets"],
-    "properties": {
-        "waiting": {"type": "integer", "description": "Approvals that wait."},
-        "soonest": {"type": ["number", "null"], "description": "When the first of them expires."},
-        "stops": {"type": "integer", "description": "Stop switches that are on."},
-        "budgets": {"type": "array", "items": {"type": "object", "required": ["limit", "spent", "share", "currency"]}},
-        "gateway": {
-            "type": "object",
-            "description": "For operators: counted by this process since its start.",
-            "required": ["calls", "answered", "asked", "refused", "stages", "minutes", "latency"],
-            "properties": {"stages": _NUMBERS, "codes": _NUMBERS},
-        },
-    },
-}
-
-ROUTES = (
-    Route(
-        "GET",
-        "/api/overview",
-        "show_overview",
-        "Show calls, refusals by stage, latency, waiting approvals and spent budgets.",
-        "operators: the gateway's; other people: their tenant's approvals and budgets",
-        show_overview,
-        OVERVIEW,
-        refusals=("api.not_entitled",),
-    ),
-)

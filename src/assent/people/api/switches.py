@@ -2,39 +2,66 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, NotRequired
+
+from pydantic import StringConstraints
+from typing_extensions import TypedDict
 
 from assent.core.principal import Principal
 from assent.core.record_scope import is_operator, record_scope_of
 from assent.core.stop_switch import LEVELS, MOST_REASON, SCOPES, Stop
+from assent.people.api.fields import OneOf, closed
+from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
 from assent.people.api.recent_sign_in import check_recent
-from assent.people.api.routes import ApiRequest, Route, Schema
 from assent.people.stop_targets import StopTargets
 
 MOST_TARGET = 512
 
-SWITCH: Schema = {
-    "type": "object",
-    "description": "A stop switch that is on. Times are seconds since 1970.",
-    "required": ["id", "scope", "target", "tenant", "level", "reason", "by", "at", "changed_at"],
-    "properties": {
-        "id": {"type": "string"},
-        "scope": {"type": "string", "enum": list(SCOPES)},
-        "target": {"type": "string", "description": "The upstream, tool or principal; empty for everything."},
-        "tenant": {"type": "string", "description": "Whose principal; empty for every tenant."},
-        "level": {"type": "string", "enum": list(LEVELS), "description": "all, or effects: calls that read pass."},
-        "reason": {"type": "string"},
-        "by": {"type": "string"},
-        "at": {"type": "number"},
-        "changed_at": {"type": "number"},
-    },
-}
-_REASON: Schema = {"type": "string", "minLength": 1, "maxLength": MOST_REASON}
+
+class SwitchJson(TypedDict):
+    """A stop switch that is on. Times are seconds since 1970."""
+
+    id: str
+    scope: Annotated[str, OneOf(SCOPES)]
+    target: Annotated[str, "The upstream, tool or principal; empty for everything."]
+    tenant: Annotated[str, "Whose principal; empty for every tenant."]
+    level: Annotated[str, OneOf(LEVELS), "all, or effects: calls that read pass."]
+    reason: str
+    by: str
+    at: float
+    changed_at: float
 
 
+class SwitchList(TypedDict):
+    switches: list[SwitchJson]
+
+
+StopReason = Annotated[str, StringConstraints(min_length=1, max_length=MOST_REASON)]
+
+
+@closed
+class NewSwitch(TypedDict):
+    scope: Annotated[str, OneOf(SCOPES)]
+    target: NotRequired[Annotated[str, StringConstraints(max_length=MOST_TARGET)]]
+    tenant: NotRequired[Annotated[str, StringConstraints(max_length=128)]]
+    level: NotRequired[Annotated[str, OneOf(LEVELS)]]
+    reason: StopReason
+    anyway: NotRequired[Annotated[bool, "Stop a name that is not known yet too."]]
+
+
+@closed
+class SwitchRelease(TypedDict):
+    reason: StopReason
+
+
+_REFUSALS = ("api.not_entitled", "api.unknown")
+_LISTED = "people: those that concern their tenant; operators: all"
+
+
+@get("/api/switches", SwitchList, who=_LISTED, refusals=("api.not_entitled",))
 async def list_switches(asked: ApiRequest) -> dict[str, Any]:
-    """The switches that are on, newest first. Those of other tenants' principals are for operators."""
+    """List the stop switches that are on, newest first."""
     who = asked.principal
     if who.kind != "human" or who.has_agent:
         raise ApiProblem("api.not_entitled", "Stop switches are listed for people.")
@@ -43,8 +70,9 @@ async def list_switches(asked: ApiRequest) -> dict[str, Any]:
     return {"switches": [as_json(one) for one in found if tenant is None or one.tenant in ("", tenant)]}
 
 
+@post("/api/switches", SwitchJson, NewSwitch, who="operators", refusals=_REFUSALS)
 async def set_switch(asked: ApiRequest) -> dict[str, Any]:
-    """Stop calls. It holds here at once, and within a second wherever else this store is used."""
+    """Stop everything, an upstream, a tool or a principal, at once."""
     _check_operator(asked.principal)
     body = asked.body
     scope, target = body["scope"], body.get("target", "").strip()
@@ -62,8 +90,9 @@ def stop_targets(asked: ApiRequest) -> StopTargets:
     return StopTargets(asked.ports.store, asked.settings, asked.ports.catalogue())
 
 
+@post("/api/switches/{switch}/ease", SwitchJson, SwitchRelease, who="operators", refusals=_REFUSALS)
 async def ease_switch(asked: ApiRequest) -> dict[str, Any]:
-    """The first step of a release: calls that only read pass again, effects stay stopped."""
+    """Let calls pass that only read; effects stay stopped."""
     _check_operator(asked.principal)
     check_recent(asked.principal, asked.ports)
     reason, switch = _reason(asked.body), asked.names["switch"]
@@ -73,8 +102,9 @@ async def ease_switch(asked: ApiRequest) -> dict[str, Any]:
     return as_json(eased)
 
 
+@post("/api/switches/{switch}/release", SwitchJson, SwitchRelease, who="operators", refusals=_REFUSALS)
 async def release_switch(asked: ApiRequest) -> dict[str, Any]:
-    """The last step: the switch is off. The answer is what was released."""
+    """Switch a stop off. The answer is what was released."""
     _check_operator(asked.principal)
     check_recent(asked.principal, asked.ports)
     reason, switch = _reason(asked.body), asked.names["switch"]
@@ -97,75 +127,4 @@ def _reason(body: Any) -> str:
 
 
 def as_json(stop: Stop) -> dict[str, Any]:
-    return {name: getattr(stop, name) for name in SWITCH["required"]}
-
-
-_ONE: Schema = {"$ref": "#/components/schemas/Switch"}
-_WHY: Schema = {
-    "type": "object",
-    "required": ["reason"],
-    "properties": {"reason": _REASON},
-    "additionalProperties": False,
-}
-
-ROUTES = (
-    Route(
-        "GET",
-        "/api/switches",
-        "list_switches",
-        "List the stop switches that are on, newest first.",
-        "people: those that concern their tenant; operators: all",
-        list_switches,
-        {
-            "type": "object",
-            "required": ["switches"],
-            "properties": {"switches": {"type": "array", "items": _ONE}},
-        },
-        refusals=("api.not_entitled",),
-    ),
-    Route(
-        "POST",
-        "/api/switches",
-        "set_switch",
-        "Stop everything, an upstream, a tool or a principal, at once.",
-        "operators",
-        set_switch,
-        _ONE,
-        body={
-            "type": "object",
-            "required": ["scope", "reason"],
-            "properties": {
-                "scope": {"type": "string", "enum": list(SCOPES)},
-                "target": {"type": "string", "maxLength": MOST_TARGET},
-                "tenant": {"type": "string", "maxLength": 128},
-                "level": {"type": "string", "enum": list(LEVELS)},
-                "reason": _REASON,
-                "anyway": {"type": "boolean", "description": "Stop a name that is not known yet too."},
-            },
-            "additionalProperties": False,
-        },
-        refusals=("api.not_entitled", "api.unknown"),
-    ),
-    Route(
-        "POST",
-        "/api/switches/{switch}/ease",
-        "ease_switch",
-        "Let calls pass that only read; effects stay stopped.",
-        "operators",
-        ease_switch,
-        _ONE,
-        body=_WHY,
-        refusals=("api.not_entitled", "api.unknown"),
-    ),
-    Route(
-        "POST",
-        "/api/switches/{switch}/release",
-        "release_switch",
-        "Switch a stop off.",
-        "operators",
-        release_switch,
-        _ONE,
-        body=_WHY,
-        refusals=("api.not_entitled", "api.unknown"),
-    ),
-)
+    return {name: getattr(stop, name) for name in SwitchJson.__annotations__}

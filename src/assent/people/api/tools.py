@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any, NotRequired
+
+from typing_extensions import TypedDict
 
 from assent.contract.contradictions import exception_of
 from assent.contract.profiles import profile, profile_names
@@ -15,68 +17,77 @@ from assent.core.principal import Principal
 from assent.core.record_scope import is_operator
 from assent.core.tool import Tool
 from assent.features import load_feature
+from assent.people.api.fields import MOST_LISTED, OneOf, ToolName, UpstreamName, WholeNumber, closed
+from assent.people.api.operation import ApiRequest, get
 from assent.people.api.problems import ApiProblem
-from assent.people.api.routes import (
-    MOST_LISTED,
-    NAME,
-    ApiRequest,
-    Route,
-    RouteParameter,
-    Schema,
-    choice,
-    integer,
-    text,
-)
 from assent.pipeline.discover import visible_tools
 
 _AN_AGENT = Principal("", "agent")
 _DAY = 86400.0
 USED = {"day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY}
 
-TOOL: Schema = {
-    "type": "object",
-    "description": "A tool as its contract has it.",
-    "required": ["name", "title", "tier", "risk", "hints", "permissions", "confirmation"],
-    "properties": {
-        "name": {"type": "string"},
-        "title": {"type": "string"},
-        "description": {"type": "string"},
-        "tier": {"type": "string", "description": "What it does to the world."},
-        "risk": {"type": "string", "enum": ["low", "medium", "high", "critical", "forbidden"]},
-        "hints": {"type": "object", "description": "The annotations it is listed with."},
-        "permissions": {"type": "array", "items": {"type": "string"}},
-        "confirmation": {"type": "string", "description": "Who must say yes: none, host, user or approver."},
-        "exception": {"type": "string", "description": "Critical, and no person is asked: the written reason."},
-        "contract": {"type": "string", "description": "The contract's digest."},
-        "upstream": {"type": "string", "description": "For operators: whose tool it is."},
-        "visibility": {"type": "string", "description": "For operators: scoped, locked or hidden."},
-        "hidden_text": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "For operators: the hidden characters that it is listed without, each with its place.",
-        },
-        "orders": {
-            "type": "array",
-            "items": {"type": "string"},
-            "description": "For operators, of one tool: texts that give the model orders.",
-        },
-        "last_used": {"type": ["number", "null"], "description": "For operators: its last call in the recent log."},
-    },
-}
-WITHHELD: Schema = {
-    "type": "object",
-    "required": ["name", "reason"],
-    "properties": {
-        "name": {"type": "string"},
-        "reason": {"type": "string"},
-        "upstream": {"type": "string"},
-        "changed": {"type": "boolean", "description": "Whether nobody has accepted its definition as it is."},
-    },
-}
+
+class ToolJson(TypedDict):
+    """A tool as its contract has it."""
+
+    name: str
+    title: str
+    description: NotRequired[str]
+    tier: Annotated[str, "What it does to the world."]
+    risk: Annotated[str, OneOf(("low", "medium", "high", "critical", "forbidden"))]
+    hints: Annotated[dict[str, Any], "The annotations it is listed with."]
+    permissions: list[str]
+    confirmation: Annotated[str, "Who must approve: none, host, user or approver."]
+    exception: NotRequired[Annotated[str, "Critical, and no person is asked: the written reason."]]
+    contract: NotRequired[Annotated[str, "The contract's digest."]]
+    upstream: NotRequired[Annotated[str, "For operators: whose tool it is."]]
+    visibility: NotRequired[Annotated[str, "For operators: scoped, locked or hidden."]]
+    hidden_text: NotRequired[
+        Annotated[list[str], "For operators: the hidden characters that it is listed without, each with its place."]
+    ]
+    orders: NotRequired[Annotated[list[str], "For operators, of one tool: texts that give the model orders."]]
+    last_used: NotRequired[Annotated[float | None, "For operators: its last call in the recent log."]]
 
 
+class WithheldJson(TypedDict):
+    name: str
+    reason: str
+    upstream: NotRequired[str]
+    changed: NotRequired[Annotated[bool, "Whether its definition is not accepted as it is."]]
+
+
+class ToolList(TypedDict):
+    tools: list[ToolJson]
+    withheld: NotRequired[list[WithheldJson]]
+    count: NotRequired[Annotated[int, "How many tools fit, on all pages."]]
+    next: NotRequired[Annotated[str | None, "What `after` is on the next page."]]
+
+
+class WholeTool(ToolJson):
+    definition: dict[str, Any]
+
+
+_STATES, _CONFIRMERS = ("served", "withheld", "changed"), ("none", "host", "user", "approver")
+
+
+@closed
+class ToolFilter(TypedDict, total=False):
+    upstream: Annotated[UpstreamName, "Only tools of this upstream; for operators."]
+    tier: Annotated[str, OneOf(tuple(one.value for one in Tier)), "Only tools of this tier."]
+    risk: Annotated[str, OneOf(tuple(one.value for one in Risk)), "Only tools of this risk."]
+    confirmation: Annotated[str, OneOf(_CONFIRMERS), "Only tools that these must approve."]
+    state: Annotated[str, OneOf(_STATES), "Served, withheld, or withheld because the definition changed."]
+    used: Annotated[
+        str, OneOf((*USED, "never")), "Last used within this time, or not in the recent log; for operators."
+    ]
+    name: Annotated[ToolName, "Only tools whose name contains this."]
+    after: Annotated[ToolName, "Go on after this name: `next` of the page before."]
+    limit: Annotated[int, WholeNumber(1, MOST_LISTED, MOST_LISTED), "How many at most."]
+
+
+@get("/api/tools", ToolList, ToolFilter, who="everybody: what `tools/list` shows them; operators: all")
 async def list_tools(asked: ApiRequest) -> dict[str, Any]:
-    """A page of tools by name. Filters that only operators can know the answer to find nothing for others."""
+    """List the tools the caller may see; for operators also those withheld, with the reason."""
     query, used = asked.query, await _last_used(asked)
     shown = [] if query.get("state") in ("withheld", "changed") else _seen(asked)
     found = [one for one in shown if _fits(one, asked, used)]
@@ -131,8 +142,9 @@ def _withheld_page(asked: ApiRequest) -> list[dict[str, Any]]:
     ][:MOST_LISTED]
 
 
+@get("/api/tools/{tool}", WholeTool, who="as for the list", refusals=("api.unknown",))
 async def show_tool(asked: ApiRequest) -> dict[str, Any]:
-    """One tool with its whole definition. One that is withheld is as unknown as none."""
+    """Show one tool with its whole definition; for operators with its contract in words and what hosts do."""
     used = await _last_used(asked)
     named = [tool for tool in _seen(asked) if tool.name == asked.names["tool"]]
     if not named:
@@ -202,53 +214,3 @@ def as_json(tool: Tool, operator: bool, critical_confirmer: str = "user") -> dic
     if isinstance(definition.get("description"), str):
         said["description"] = definition["description"]
     return said | ({"upstream": tool.upstream, "visibility": tool.visibility} if operator else {})
-
-
-_FILTERS: tuple[RouteParameter, ...] = (
-    text("upstream", "Only tools of this upstream; for operators.", "[A-Za-z0-9_-]{1,40}"),
-    choice("tier", "Only tools of this tier.", tuple(one.value for one in Tier)),
-    choice("risk", "Only tools of this risk.", tuple(one.value for one in Risk)),
-    choice("confirmation", "Only tools for which these say yes.", ("none", "host", "user", "approver")),
-    choice("state", "Served, withheld, or withheld because the definition changed.", ("served", "withheld", "changed")),
-    choice("used", "Last used within this time, or not in the recent log; for operators.", (*USED, "never")),
-    text("name", "Only tools whose name holds this.", NAME),
-    text("after", "Go on after this name: `next` of the page before.", NAME),
-    integer("limit", "How many at most.", 1, MOST_LISTED, MOST_LISTED),
-)
-
-ROUTES = (
-    Route(
-        "GET",
-        "/api/tools",
-        "list_tools",
-        "List the tools the caller may see; for operators also those withheld, with the reason.",
-        "everybody: what `tools/list` shows them; operators: all",
-        list_tools,
-        {
-            "type": "object",
-            "required": ["tools"],
-            "properties": {
-                "tools": {"type": "array", "items": {"$ref": "#/components/schemas/Tool"}},
-                "withheld": {"type": "array", "items": {"$ref": "#/components/schemas/Withheld"}},
-                "count": {"type": "integer", "description": "How many tools fit, on all pages."},
-                "next": {"type": ["string", "null"], "description": "What `after` is on the next page."},
-            },
-        },
-        _FILTERS,
-    ),
-    Route(
-        "GET",
-        "/api/tools/{tool}",
-        "show_tool",
-        "Show one tool with its whole definition; for operators with its contract in words and what hosts do.",
-        "as for the list",
-        show_tool,
-        {
-            "allOf": [
-                {"$ref": "#/components/schemas/Tool"},
-                {"type": "object", "required": ["definition"], "properties": {"definition": {"type": "object"}}},
-            ]
-        },
-        refusals=("api.unknown",),
-    ),
-)

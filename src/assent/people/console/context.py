@@ -11,7 +11,7 @@ from assent.core.approval import SignedDecision
 from assent.core.principal import Principal
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.gateway.state import GatewayState
-from assent.people.api.routes import ApiRequest, Handler
+from assent.people.api.operation import ApiRequest, Handler
 from assent.people.sessions import Sessions
 from assent.ports import Ports
 from assent.web.asgi import Scope

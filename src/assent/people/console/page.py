@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from assent.core.principal import Principal
-from assent.people.api.routes import ApiRequest
+from assent.people.api.operation import OPERATIONS, ApiRequest
 from assent.people.console.context import ConsoleContext
 from assent.people.console.templating import render_template
 from assent.people.sessions import ConsoleSession
@@ -66,9 +66,19 @@ class PageRequest:
         """Whether the person has one of these roles."""
         return self.session is not None and bool(self.session.principal.roles & roles)
 
-    async def api(self, handler: Any, **rest: Any) -> dict[str, Any]:
-        """Run one operation of `/api` as the signed-in person."""
+    def filters(self, handler: Any, also: tuple[str, ...] = ()) -> dict[str, Any]:
+        """The filters in the address, read by the rules of the operation behind the page; empty ones do not count."""
+        given = [(name, value) for name, value in self.request.query_params.multi_items() if value]
+        given = [(name, value) for name, value in given if name not in also]
+        if twice := next((name for name, _ in given if [one for one, _ in given].count(name) > 1), None):
+            raise PageError(400, f"The filter {twice[:40]} is given twice.", "Give it once.")
+        return OPERATIONS[handler].read_fields(dict(given))
+
+    async def api(self, handler: Any, *, form: Mapping[str, Any] | None = None, **rest: Any) -> dict[str, Any]:
+        """Run one operation of `/api` as the signed-in person. A form is checked like the body it stands for."""
         assert self.session is not None
+        if form is not None:
+            rest["body"] = OPERATIONS[handler].check_body(dict(form))
         return await self.context.call_api(handler, self.principal, session=self.session.chain, **rest)
 
     def request_of_api(self) -> ApiRequest:

@@ -15,7 +15,6 @@ from assent.people.api.accounts import (
     list_accounts,
     reset_account,
 )
-from assent.people.api.inputs import form_body, form_query
 from assent.people.console.address import address_of
 from assent.people.console.page import ADMINS, Page, PageRequest
 
@@ -23,7 +22,7 @@ HOME = "/console/accounts"
 
 
 async def show_accounts(page: PageRequest) -> Response:
-    found = await page.api(list_accounts, query=form_query(list_accounts, {"after": page.query.get("after", "")}))
+    found = await page.api(list_accounts, query=page.filters(list_accounts))
     operator = is_operator(page.principal)
     roles = [role for role in ROLES if role != OPERATOR or operator]
     return page.render(
@@ -33,12 +32,12 @@ async def show_accounts(page: PageRequest) -> Response:
 
 async def create(page: PageRequest) -> Response:
     body = {"name": page.field("name"), "tenant": page.field("tenant"), "roles": page.form.get("role", [])}
-    return _with_link(page, await page.api(create_account, body=form_body(create_account, body)))
+    return _with_link(page, await page.api(create_account, form=body))
 
 
 async def set_roles(page: PageRequest) -> Response:
-    body = form_body(change_roles, {"roles": page.form.get("role", [])})
-    done = await page.api(change_roles, names=_named(page), body=body)
+    form = {"roles": page.form.get("role", [])}
+    done = await page.api(change_roles, names=_named(page), form=form)
     return page.redirect(HOME, f"{done['name']} has other roles and was signed out.")
 
 

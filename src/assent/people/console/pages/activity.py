@@ -12,9 +12,7 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 
 from assent.people.api.feed import FEED_OUTCOMES, TIERS, list_activity
-from assent.people.api.feed import ROUTES as FEED_ROUTES
 from assent.people.console.page import EVERYONE, Page, PageError, PageRequest
-from assent.people.console.query import read_query
 
 ON_A_PAGE = 50
 MOST_EXPORTED = 100_000
@@ -25,7 +23,7 @@ COLUMNS = ("time", "index", "who", "text", "outcome", "tool", "tier", "risk", "u
 
 async def show_activity(page: PageRequest) -> Response:
     """The newest lines; `?format=csv` and `?format=json` give all lines of the same view."""
-    query = read_query(page, FEED_ROUTES[0], also=("format",))
+    query = page.filters(list_activity, also=("format",))
     form = page.query.get("format", "")
     if form not in ("", "csv", "json"):
         raise PageError(400, "There is no such format.", "Use csv or json.")
@@ -49,11 +47,11 @@ async def show_activity(page: PageRequest) -> Response:
 
 
 async def show_csv(page: PageRequest) -> Response:
-    return await export_activity(page, read_query(page, FEED_ROUTES[0]), "csv")
+    return await export_activity(page, page.filters(list_activity), "csv")
 
 
 async def show_json(page: PageRequest) -> Response:
-    return await export_activity(page, read_query(page, FEED_ROUTES[0]), "json")
+    return await export_activity(page, page.filters(list_activity), "json")
 
 
 async def export_activity(page: PageRequest, query: Mapping[str, Any], form: str) -> Response:

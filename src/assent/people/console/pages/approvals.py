@@ -11,16 +11,17 @@ from assent.core.approval import MOST_REASON
 from assent.core.outcome import Refusal
 from assent.core.principal import person_key
 from assent.core.question import counted
-from assent.people.api.approval_batches import MOST_AT_ONCE, compare_approvals, decide_several
 from assent.people.api.approvals import (
+    MOST_AT_ONCE,
     STATES,
     approve_approval,
+    compare_approvals,
+    decide_several,
     deny_approval,
     list_approvals,
     reopen_approval,
     show_approval,
 )
-from assent.people.api.routes import cursor
 from assent.people.console.argument_rows import argument_rows, changes_in, compared_rows
 from assent.people.console.page import DECIDERS, EVERYONE, Page, PageError, PageRequest
 from assent.people.console.step_up import step_up_first
@@ -55,9 +56,7 @@ async def show_inbox(page: PageRequest) -> Response:
 
 
 async def _show_listed(page: PageRequest, state: str) -> Response:
-    query: dict[str, Any] = {"state": state, "limit": ROWS}
-    if page.query.get("cursor"):
-        query["cursor"] = _cursor(page.query["cursor"])
+    query = {"limit": ROWS, **page.filters(list_approvals, also=("page",))}
     found = await page.api(list_approvals, query=query)
     more = f"/console/approvals?{urlencode({'state': state, 'cursor': found['next']})}" if found["next"] else ""
     return _inbox(page, found["approvals"], state, {"previous": "", "next": more}, None, [])
@@ -224,10 +223,6 @@ async def decide_batch(page: PageRequest) -> Response:
 def _page_number(page: PageRequest) -> int:
     given = page.query.get("page", "1")
     return max(1, int(given)) if given.isascii() and given.isdigit() and len(given) <= 4 else 1
-
-
-def _cursor(given: str) -> Any:
-    return cursor().read(given)
 
 
 PAGES = (

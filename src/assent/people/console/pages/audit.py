@@ -10,7 +10,6 @@ from starlette.responses import Response, StreamingResponse
 from assent.audit.bundle import verifier_source
 from assent.audit.leaf import KINDS
 from assent.errors import AssentError, StoreError
-from assent.people.api.audit import ROUTES as LIST_ROUTES
 from assent.people.api.audit import list_entries
 from assent.people.api.audit_entry import (
     UNSIGNED,
@@ -23,10 +22,9 @@ from assent.people.api.audit_entry import (
     verify_log,
 )
 from assent.people.api.feed import TIERS
-from assent.people.api.routes import ApiRequest
+from assent.people.api.operation import ApiRequest
 from assent.people.console.page import Page, PageError, PageRequest
 from assent.people.console.pages.activity import address
-from assent.people.console.query import read_query
 
 ON_A_PAGE = 50
 FILTERS = ("kind", "tool", "tier", "principal", "since", "until")
@@ -36,7 +34,7 @@ CHECKERS = frozenset({"operator", "auditor"})
 
 async def show_entries(page: PageRequest) -> Response:
     """The newest entries and the state of the log."""
-    query = read_query(page, LIST_ROUTES[0])
+    query = page.filters(list_entries)
     found = await page.api(list_entries, query={"limit": ON_A_PAGE, **query, "order": "newest"})
     chosen = {name: page.query.get(name, "") for name in FILTERS}
     return page.render(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from assent.people.api.claims import ROUTES, list_claims, settle_claim, show_claim
+from assent.people.api.claims import list_claims, settle_claim, show_claim
 from assent.people.console.page import EVERYONE, OPERATORS, Page, PageError, PageRequest
 from assent.people.console.pages.activity import address
-from assent.people.console.query import read_query
 
 ON_A_PAGE = 50
 FINDINGS = ("done", "not-done", "failed")
@@ -16,7 +15,7 @@ MOST_NOTE = 2000
 
 async def show_claims(page: PageRequest) -> Response:
     """Claims in one state, newest first; without one those in doubt."""
-    query = {"state": "in_doubt", "limit": ON_A_PAGE, **read_query(page, ROUTES[0])}
+    query = {"state": "in_doubt", "limit": ON_A_PAGE, **page.filters(list_claims)}
     found = await page.api(list_claims, query=query)
     state = "" if query["state"] == "in_doubt" else query["state"]
     older = address({"state": state}, "/console/claims", cursor=found["next"]) if found["next"] else None

@@ -9,7 +9,6 @@ from starlette.responses import Response
 from assent.core.document import Document
 from assent.features import load_feature
 from assent.people.api.connections import connection_owner, disconnect, keep_key, list_connections, upstream_of
-from assent.people.api.inputs import form_body
 from assent.people.console.address import address_of
 from assent.people.console.page import EVERYONE, Page, PageError, PageRequest
 from assent.upstreams.credentials import CALLBACK_PATH, PersonOwner
@@ -89,8 +88,8 @@ async def end_connection(page: PageRequest) -> Response:
 
 async def enter_key(page: PageRequest) -> Response:
     name = page.path["upstream"]
-    body = form_body(keep_key, {"key": page.field("key").strip()})
-    await page.api(keep_key, names={"upstream": name}, body=body)
+    form = {"key": page.field("key").strip()}
+    await page.api(keep_key, names={"upstream": name}, form=form)
     return page.redirect("/console/connections", f"{name} is connected.")
 
 

@@ -10,7 +10,6 @@ from typing import Any, Literal
 from starlette.responses import Response
 
 from assent.people.api.definitions import accept_definitions, keep_withheld, list_definitions
-from assent.people.api.inputs import form_body, form_query
 from assent.people.console.page import OPERATORS, Page, PageError, PageRequest
 
 GRADES = ("effect", "schema", "wording")
@@ -45,7 +44,7 @@ def _spread(text: str | None) -> str | None:
 
 async def show_changes(page: PageRequest) -> Response:
     """Definitions that nobody has accepted as they are."""
-    query = form_query(list_definitions, {"upstream": page.query.get("upstream", "")})
+    query = page.filters(list_definitions)
     found = await page.api(list_definitions, query=query)
     changes = [_readable(one) for one in found["definitions"]]
     changes.sort(key=lambda one: (one["kept"] is not None, GRADES.index(one["grade"]), one["upstream"], one["tool"]))
@@ -66,7 +65,7 @@ async def review_changes(page: PageRequest) -> Response:
 
 async def accept_changes(page: PageRequest) -> Response:
     body = {"accept": _choices(page), "reason": page.field("reason").strip()}
-    done = await page.api(accept_definitions, body=form_body(accept_definitions, body))
+    done = await page.api(accept_definitions, form=body)
     state = page.context.gateway
     written = " The lock file is written." if state is not None and state.has_lock_file() else ""
     return page.redirect("/console/tools/changes", f"Accepted: {done['accepted']}.{written}")
@@ -74,7 +73,7 @@ async def accept_changes(page: PageRequest) -> Response:
 
 async def keep_changes(page: PageRequest) -> Response:
     body = {"keep": _choices(page), "reason": page.field("reason").strip()}
-    done = await page.api(keep_withheld, body=form_body(keep_withheld, body))
+    done = await page.api(keep_withheld, form=body)
     return page.redirect("/console/tools/changes", f"Kept withheld: {done['kept']}.")
 
 

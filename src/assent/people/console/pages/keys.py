@@ -7,7 +7,6 @@ from typing import Any
 from starlette.responses import Response
 
 from assent.core.principal import KINDS, ROLES
-from assent.people.api.inputs import form_body, form_query
 from assent.people.api.keys import create_key, list_keys, revoke_key
 from assent.people.console.page import KEEPERS, Page, PageRequest
 
@@ -33,7 +32,7 @@ async def make_key(page: PageRequest) -> Response:
     body["tenant"] = page.field("tenant").strip()
     if page.field("expires"):
         body["expires"] = page.field("expires")
-    made = await page.api(create_key, body=form_body(create_key, body))
+    made = await page.api(create_key, form=body)
     return await _shown(page, made)
 
 
@@ -43,7 +42,7 @@ async def revoke_one(page: PageRequest) -> Response:
 
 
 async def _shown(page: PageRequest, made: dict[str, Any] | None = None) -> Response:
-    query = form_query(list_keys, {"state": page.query.get("state", "")})
+    query = page.filters(list_keys)
     found = await page.api(list_keys, query=query)
     operator = "operator" in page.principal.roles
     return page.render(

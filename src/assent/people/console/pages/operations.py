@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from assent.people.api.operations import ROUTES, show_operation
+from assent.people.api.operations import show_operation
 from assent.people.console.page import EVERYONE, Page, PageRequest
 from assent.people.console.pages.audit import READERS
-from assent.people.console.query import read_query
 
 
 async def show_one(page: PageRequest) -> Response:
-    query = read_query(page, ROUTES[0])
+    query = page.filters(show_operation)
     told = await page.api(show_operation, names={"operation": page.path["reference"][:64]}, query=query)
     return page.render("operation.html", told=told, may_audit=page.may(READERS), now=page.context.ports().now())
 

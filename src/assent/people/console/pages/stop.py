@@ -6,7 +6,6 @@ from starlette.responses import Response
 
 from assent.core.hidden_characters import is_plain
 from assent.core.stop_switch import StopScope
-from assent.people.api.inputs import form_body
 from assent.people.api.switches import ease_switch, list_switches, release_switch, set_switch, stop_targets
 from assent.people.console.page import EVERYONE, OPERATORS, Page, PageRequest
 
@@ -46,19 +45,19 @@ async def stop_calls(page: PageRequest) -> Response:
     }
     if page.field("anyway"):
         body["anyway"] = True
-    await page.api(set_switch, body=form_body(set_switch, body))
+    await page.api(set_switch, form=body)
     return page.redirect("/console/stop", "Stopped. It holds here now, and in other replicas within a second.")
 
 
 async def ease_stop(page: PageRequest) -> Response:
-    body = form_body(ease_switch, {"reason": page.field("reason").strip()})
-    await page.api(ease_switch, names={"switch": page.path["id"]}, body=body)
+    form = {"reason": page.field("reason").strip()}
+    await page.api(ease_switch, names={"switch": page.path["id"]}, form=form)
     return page.redirect("/console/stop", "Eased: calls that only read pass again. Effects stay stopped.")
 
 
 async def release_stop(page: PageRequest) -> Response:
-    body = form_body(release_switch, {"reason": page.field("reason").strip()})
-    await page.api(release_switch, names={"switch": page.path["id"]}, body=body)
+    form = {"reason": page.field("reason").strip()}
+    await page.api(release_switch, names={"switch": page.path["id"]}, form=form)
     return page.redirect("/console/stop", "Released. Calls pass again.")
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from assent.contract.tiers import Risk, Tier
-from assent.people.api.inputs import form_query
+from assent.people.api.operation import OPERATIONS
 from assent.people.api.problems import ApiProblem
 from assent.people.api.tools import list_tools, show_tool
 from assent.people.console.page import EVERYONE, OPERATORS, Page, PageError, PageRequest
@@ -22,7 +22,7 @@ _RISKS = [one.value for one in Risk]
 
 async def show_tools(page: PageRequest) -> Response:
     """A page of tools, the riskiest first within it; every filter is part of the address."""
-    query = form_query(list_tools, {**page.query, "limit": str(PAGE)})
+    query = OPERATIONS[list_tools].read_form({**page.query, "limit": str(PAGE)})
     found = await page.api(list_tools, query=query)
     state = page.context.gateway
     operator, catalogue = page.may(OPERATORS), page.context.ports().catalogue()
