@@ -34,7 +34,7 @@ from assent.core.tool import compile_tool
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.generation import assemble
 from assent.people.console.app import Console
-from assent.people.console.cookies import SESSION_COOKIE
+from assent.people.console.page import SESSION_COOKIE
 from assent.people.console.pages import PAGES
 from assent.people.console.start import make_console
 from assent.ports import Store

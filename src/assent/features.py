@@ -34,7 +34,7 @@ _FEATURES = {
     "hooks_over_http": "assent.hooks.http",
     "notify": "assent.people.notify.notifier",
     "authorization_server": "assent.people.authorization_server.tokens",
-    "pending_step_up": "assent.people.authorization_server.pending_step_up",
+    "pending_step_up": "assent.people.authorization_server.tokens",
     "engine_console": "assent.people.console.engine",
     "engine_hook": "assent.hooks.engine",
 }

@@ -12,7 +12,7 @@ import pytest
 
 from assent.core.principal import Principal
 from assent.people.accounts import find_account, make_enrolment
-from assent.people.console.signin_links import make_link_token
+from assent.people.console.start import make_link_token
 from support.console_browser import EVERY_ROLE, Browser, browser, signed_in
 from support.console_people import enrol, make_account
 from support.gateways import post, shop_gateway

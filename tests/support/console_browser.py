@@ -12,7 +12,7 @@ from typing import Any
 import httpx2
 
 from assent.core.principal import Principal
-from assent.people.console.signin_links import make_link_token
+from assent.people.console.start import make_link_token
 from assent.ports import Store
 
 EVERY_ROLE = frozenset({"viewer", "approver", "operator", "auditor", "admin"})

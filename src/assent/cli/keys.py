@@ -95,7 +95,7 @@ def create(
 
 async def _check_nobody_else(ports: Ports, config: Path | None, who: Principal) -> None:
     from assent.config.load import find_settings
-    from assent.people.known_people import KnownPeople
+    from assent.people.accounts import KnownPeople
 
     if known := await KnownPeople(ports, find_settings(config)).like(who.id, who.tenant, operator()):
         remedy = "Choose another name, or say --same-person if this is their own key: it counts as theirs"

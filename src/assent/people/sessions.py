@@ -1,7 +1,8 @@
-"""Server-side sessions of people in the console.
+"""Server-side sessions of people in the console, and whether a sign-in is recent enough for lasting powers.
 
 The cookie holds a random token; the store holds its SHA-256 digest and who signed in. A session ends after eight idle
-hours, twelve hours in all, or when the person signs out.
+hours, twelve hours in all, or when the person signs out. A stolen session, or one left open, must not leave anything
+behind that outlives it: keys, accounts, passkeys and the release of a stop need a recent sign-in.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from dataclasses import dataclass, replace
 
 import orjson
 
+from assent.contract.parts import StepUp
 from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.gateway.auth.api_keys import digest_secret
-from assent.ports import Store
+from assent.people.api.problems import ApiProblem
+from assent.pipeline.step_up import shortfall
+from assent.ports import Ports, Store
 
 KIND = "console_session"
 IDLE = 8 * 3600.0
@@ -141,3 +145,26 @@ def _session_of(document: Document) -> ConsoleSession:
     )
     rest = body["started_at"], body["seen_at"], body.get("chain", document.id)
     return ConsoleSession(document.id, principal, body["csrf"], body["method"], body["name"], *rest)
+
+
+MOST_AGE = 300
+"""Seconds. `defaults.step_up.max_age` may ask for less, never for more."""
+
+
+def is_recent(person: Principal, ports: Ports) -> bool:
+    """Whether a person signed in recently and strongly enough to approve a critical call.
+
+    Keys have no sign-in. They pass unless `defaults.step_up.approvers` is `all`: then they cannot approve such a call.
+    """
+    default = ports.rules.default_step_up
+    if not (person.in_console or person.bearer or default.approvers == "all"):
+        return True
+    acr = () if default.approvers == "none" else default.spec.acr
+    needed = StepUp(max_age=min(default.spec.max_age or MOST_AGE, MOST_AGE), acr=acr)
+    return shortfall(needed, person, ports.now()) is None
+
+
+def check_recent(person: Principal, ports: Ports) -> None:
+    """Raises unless the person signed in recently."""
+    if not is_recent(person, ports):
+        raise ApiProblem("api.sign_in_again", "This needs a sign-in of the last minutes; yours is older or weaker.")

@@ -21,7 +21,7 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from assent.contract.yaml_document import write_yaml
 from assent.core.principal import Principal
 from assent.gateway.app import GatewayApp
-from assent.people.console.signin_links import make_link_token
+from assent.people.console.start import make_link_token
 from gateway.auth.test_embedded_server import BACK, Memory
 from gateway.auth.test_embedded_server import Person as ConsentingPerson
 from support.console_browser import EVERY_ROLE, Browser, signed_in

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assent.core.principal import Principal
-from assent.people.console.signin_links import make_link_token
+from assent.people.console.start import make_link_token
 from support.gateways import post, rpc, shop_gateway
 
 CHROMIUM = shutil.which("chromium")

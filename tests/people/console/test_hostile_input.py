@@ -14,7 +14,7 @@ from assent.core.audit import Entry
 from assent.core.principal import Principal
 from assent.people.console import live
 from assent.people.console.pages import PAGES
-from assent.people.console.signin_links import make_link_token
+from assent.people.console.start import make_link_token
 from assent.people.sessions import IDLE, LONGEST, Sessions
 from assent.stores.open import open_store
 from people.console.test_approval_inbox import ask

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from assent.core.principal import Principal
-from assent.people.console.signin_links import LASTS, make_link_token
+from assent.people.console.start import LASTS, make_link_token
 from support.console_browser import browser, hidden_field, signed_in
 from support.gateways import gateway
 

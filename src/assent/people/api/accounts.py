@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from assent.core.principal import ROLES, Principal
 from assent.core.record_scope import OPERATOR, is_operator
 from assent.people.accounts import (
+    MOST_KNOWN,
     Account,
     accounts_of,
     find_account,
@@ -24,11 +25,9 @@ from assent.people.api.fields import ACCOUNT, Limit, OneOf, closed
 from assent.people.api.keys import check_name
 from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
-from assent.people.api.recent_sign_in import check_recent
 from assent.people.authorization_server.records import GrantStore
-from assent.people.known_people import MOST
 from assent.people.passkey_records import passkeys_of, remove_passkey
-from assent.people.sessions import Sessions
+from assent.people.sessions import Sessions, check_recent
 from assent.pipeline.api_keys import key_entry
 from assent.upstreams.credentials import owner_of
 
@@ -162,7 +161,7 @@ async def _forget_connections(asked: ApiRequest, person: Principal) -> None:
 async def _revoke_keys(asked: ApiRequest, account: Account, left: frozenset[str]) -> None:
     """Revoke what the person made for people and what has a role that the person no longer has."""
     now = asked.ports.now()
-    for one in await asked.ports.store.keys(limit=MOST):
+    for one in await asked.ports.store.keys(limit=MOST_KNOWN):
         who = one.principal
         if one.made_by == account.name and who.kind == "human" and not one.revoked and not (left and who.roles <= left):
             await asked.state.stored_keys.revoke(one.digest, now, key_entry("key.revoked", one, asked.principal, now))

@@ -14,11 +14,11 @@ from assent.core.keys import KeyRecord
 from assent.core.principal import KINDS, ROLES, Principal, person_of
 from assent.core.record_scope import is_operator
 from assent.gateway.auth.api_keys import make_key, record_key
+from assent.people.accounts import KnownPeople
 from assent.people.api.fields import Limit, OneOf, closed
 from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
-from assent.people.api.recent_sign_in import check_recent
-from assent.people.known_people import KnownPeople
+from assent.people.sessions import check_recent
 from assent.pipeline.api_keys import MOST_NAME, key_entry, key_json, name_fault, word_fault
 
 MOST_LOOKED_AT = 5000

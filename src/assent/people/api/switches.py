@@ -13,7 +13,7 @@ from assent.core.stop_switch import LEVELS, MOST_REASON, SCOPES, Stop
 from assent.people.api.fields import OneOf, closed
 from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
-from assent.people.api.recent_sign_in import check_recent
+from assent.people.sessions import check_recent
 from assent.people.stop_targets import StopTargets
 
 MOST_TARGET = 512

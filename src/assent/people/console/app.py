@@ -16,10 +16,8 @@ from starlette.staticfiles import StaticFiles
 from assent.core.outcome import Refusal
 from assent.errors import StoreError
 from assent.people.api.problems import ApiProblem
-from assent.people.console.context import ConsoleContext
-from assent.people.console.cookies import SESSION_COOKIE
 from assent.people.console.live import LiveFeed
-from assent.people.console.page import EVERYONE, Page, PageError, PageRequest
+from assent.people.console.page import EVERYONE, SESSION_COOKIE, ConsoleContext, Page, PageError, PageRequest
 from assent.people.console.pages import PAGES, STORE_PAGES
 from assent.people.console.pages.signin import ask_to_sign_in
 from assent.web.asgi import App, Receive, Scope, Send

@@ -1,19 +1,69 @@
-"""The frame of every console page: who may open it, what it is given, and how it answers."""
+"""The frame of every console page: what it works with, who may open it, and how it answers."""
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from assent.config.model import ConsoleSettings
 from assent.core.principal import Principal
+from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.state import GatewayState
 from assent.people.api.operation import OPERATIONS, ApiRequest
-from assent.people.console.context import ConsoleContext
 from assent.people.console.templating import render_template
-from assent.people.sessions import ConsoleSession
+from assent.people.sessions import ConsoleSession, Sessions
+from assent.ports import Ports
+from assent.web.asgi import Scope
+
+if TYPE_CHECKING:
+    from assent.people.console.oidc import OidcClient
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleSite:
+    """One configuration as the console needs it."""
+
+    ports: Ports
+    host_policy: HostOriginPolicy
+    public_url: str
+    settings: ConsoleSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleContext:
+    """What every request gets. The site is read anew each time, because a changed configuration replaces it."""
+
+    site: Callable[[], ConsoleSite]
+    sessions: Sessions
+    count_failure: Callable[[str, Scope], None]
+    """Called with every failed sign-in; the log gets one entry a minute at most."""
+    oidc: Callable[[], OidcClient | None] = lambda: None
+    """The identity provider; None if none is configured."""
+    gateway: GatewayState | None = None
+    """The running gateway; None for the console of a store."""
+    command: str = "assent console"
+    """The command that prints a sign-in link."""
+    offer_link: Callable[[str, str], Awaitable[bool]] | None = None
+    """Prints a sign-in link in the server's terminal, for this address of the console and of the browser."""
+
+    def ports(self) -> Ports:
+        return self.site().ports
+
+    def host_policy(self) -> HostOriginPolicy:
+        return self.site().host_policy
+
+    def public_url(self) -> str:
+        return self.site().public_url
+
+    def settings(self) -> ConsoleSettings:
+        return self.site().settings
+
 
 Role = Literal["viewer", "approver", "operator", "auditor", "admin"]
 EVERYONE: frozenset[str] = frozenset({"viewer", "approver", "operator", "auditor", "admin"})
@@ -75,11 +125,16 @@ class PageRequest:
         return OPERATIONS[handler].read_fields(dict(given))
 
     async def api(self, handler: Any, *, form: Mapping[str, Any] | None = None, **rest: Any) -> dict[str, Any]:
-        """Run one operation of `/api` as the signed-in person. A form is checked like the body it stands for."""
+        """Run one operation of `/api` as the signed-in person, so that both decide alike.
+
+        A form is checked like the body it stands for. `rest` are further fields of the request.
+        """
         assert self.session is not None
         if form is not None:
             rest["body"] = OPERATIONS[handler].check_body(dict(form))
-        return await self.context.call_api(handler, self.principal, session=self.session.chain, **rest)
+        given = {"names": {}, "session": self.session.chain, **rest}
+        answer: dict[str, Any] = await handler(replace(self.request_of_api(), **given))
+        return answer
 
     def request_of_api(self) -> ApiRequest:
         """This request as `/api` sees it, so that both decide alike who may do what."""
@@ -102,7 +157,7 @@ class PageRequest:
         return response
 
 
-Handler = Callable[[PageRequest], Awaitable[Response]]
+PageHandler = Callable[[PageRequest], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +166,40 @@ class Page:
 
     method: Literal["GET", "POST"]
     path: str
-    handler: Handler
+    handler: PageHandler
     roles: frozenset[str] | None
     menu: str = ""
     """The label in the navigation; empty for pages that are reached from others."""
+
+
+def address_of(page: PageRequest) -> str:
+    """Scheme and host of the console: `public_url`, or the name of this machine that the browser used.
+
+    The gateway's host check has refused every other name.
+    """
+    public, host = page.context.public_url().rstrip("/"), page.request.headers["host"].lower()
+    parts = urlsplit(public)
+    return f"{parts.scheme}://{parts.netloc}" if host == parts.netloc.lower() else f"http://{host}"
+
+
+def passkey_domain(page: PageRequest) -> str | None:
+    """The domain that passkeys belong to; None where the console is open under a bare address, which has none."""
+    host = urlsplit(address_of(page)).hostname or ""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return None
+
+
+SESSION_COOKIE = "assent_session"
+
+
+def set_session_cookie(response: Response, token: str, public_url: str) -> None:
+    """The browser sends it to the console only, never to scripts, and over TLS where the console uses it."""
+    secure = public_url.startswith("https://")
+    response.set_cookie(SESSION_COOKIE, token, path="/console", httponly=True, samesite="lax", secure=secure)
+
+
+def clear_session_cookie(response: Response) -> None:
+    response.delete_cookie(SESSION_COOKIE, path="/console")

@@ -9,7 +9,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -32,8 +32,18 @@ from webauthn.helpers.structs import (
 from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.people.console.page import PageError
-from assent.people.passkey_records import Passkey, handle_of
-from assent.ports import Ports
+from assent.people.passkey_records import (
+    KIND,
+    MOST_OF_A_PERSON,
+    Passkey,
+    document_of,
+    handle_of,
+    passkey_entry,
+    passkey_of,
+    passkeys_of,
+    record_id,
+)
+from assent.ports import Ports, Store
 
 USED = "console_used_challenge"
 CHALLENGE_LASTS = 300
@@ -156,3 +166,67 @@ def checked_assertion(said: dict[str, Any], at: Ceremony, passkey: Passkey, chal
 
 def unknown_passkey() -> PageError:
     return PageError(403, "The passkey was not accepted.", "It is unknown here, was removed, or answered another page.")
+
+
+async def find_passkey(ports: Ports, said: dict[str, Any], owner: Principal | None = None) -> Passkey:
+    """The passkey that a browser's answer names: of this person, or of whoever it says."""
+    try:
+        handle = base64url_to_bytes(said["response"]["userHandle"]) if owner is None else b""
+        credential = base64url_to_bytes(said["id"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise unknown_passkey() from None
+    id = record_id(handle if owner is None else handle_of(owner.tenant, owner.id), credential)
+    kept = await ports.store.document(KIND, id, ports.now())
+    if kept is None:
+        raise unknown_passkey()
+    return passkey_of(kept)
+
+
+async def add_passkey(
+    ports: Ports, owner: Principal, account: bool, credential: str, public_key: str, sign_count: int, label: str
+) -> Passkey:
+    if len(await passkeys_of(ports, owner)) >= MOST_OF_A_PERSON:
+        raise PageError(409, f"You have {MOST_OF_A_PERSON} passkeys.", "Remove one first.")
+    id = record_id(handle_of(owner.tenant, owner.id), base64url_to_bytes(credential))
+    now, named = ports.now(), label.strip()[:60] or "Passkey"
+    passkey = Passkey(id, owner.tenant, owner.id, account, credential, public_key, sign_count, named, now)
+    draft = document_of(passkey)
+    if (
+        await ports.store.put_document(draft, now, expected=0, entry=passkey_entry(ports, "added", passkey, owner))
+        is None
+    ):
+        raise PageError(409, "You have this passkey already.", "Use it to sign in.")
+    return passkey
+
+
+async def keep_count(ports: Ports, passkey: Passkey, sign_count: int) -> None:
+    """Keep a passkey's new counter; raises if another sign-in was faster."""
+    draft = document_of(replace(passkey, sign_count=sign_count))
+    if await ports.store.put_document(draft, ports.now(), expected=passkey.version) is None:
+        raise unknown_passkey()
+
+
+ATTEMPTS = "console_attempts"
+WINDOW = 900.0
+MOST_ATTEMPTS = 100
+_TRIES = 5
+
+
+async def count_attempt(store: Store, address: str, now: float) -> None:
+    """Count a sign-in before it is looked at; raises once there were too many."""
+    if not await _counted(store, f"address.{hashlib.sha256(address.encode()).hexdigest()}", now):
+        detail = f"Wait {int(WINDOW // 60)} minutes, then try again. An administrator can make a new enrolment link."
+        raise PageError(429, "There were too many sign-ins from your address.", detail)
+
+
+async def _counted(store: Store, id: str, now: float) -> bool:
+    for _ in range(_TRIES):
+        kept = await store.document(ATTEMPTS, id, now)
+        count = 0 if kept is None else int(orjson.loads(kept.body)["count"])
+        if count >= MOST_ATTEMPTS:
+            return False
+        until = now + WINDOW if kept is None else kept.expires_at
+        draft = Document(ATTEMPTS, id, orjson.dumps({"count": count + 1}), expires_at=until)
+        if await store.put_document(draft, now, expected=kept.version if kept else 0) is not None:
+            return True
+    return False

@@ -1,4 +1,4 @@
-"""How the console is put in front of a gateway, and how its address is found from the command line."""
+"""How the console is put in front of a gateway, and how people get in from the command line."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import orjson
 
 from assent.core.document import Document
 from assent.core.principal import Principal
+from assent.gateway.auth.api_keys import digest_secret
 from assent.people.authorization_server.records import EMBEDDED_PATHS, grant_store
-from assent.people.console.signin_links import make_link_token
 from assent.ports import Store
 from assent.web.asgi import App, LazyApp, Receive, Scope, Send
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from assent.gateway.state import GatewayState
     from assent.people.console.app import Console
     from assent.people.console.oidc import OidcClient
+
 
 _ADDRESSES = "gateway_address"
 _MARK = ("store_mark", "mark")
@@ -49,7 +50,7 @@ def console_in_front(gateway: GatewayParts, other: App) -> App:
 def make_console(gateway: GatewayParts, other: App) -> Console:
     """The console of a gateway; paths that are not the console's go to `other`."""
     from assent.people.console.app import Console
-    from assent.people.console.context import ConsoleContext, ConsoleSite
+    from assent.people.console.page import ConsoleContext, ConsoleSite
     from assent.people.sessions import Sessions
 
     def site() -> ConsoleSite:
@@ -141,3 +142,27 @@ async def sign_in_url(store: Store, address: str, person: Principal) -> str:
     """A link that signs this person in once."""
     token = await make_link_token(store, person, time.time())
     return f"{address.rstrip('/')}/console/signin?link={token}"
+
+
+LINK_KIND = "console_link"
+LASTS = 600.0
+
+
+async def make_link_token(store: Store, principal: Principal, now: float) -> str:
+    """A token that signs this person in, once, within ten minutes."""
+    token = secrets.token_urlsafe(32)
+    body = {"id": principal.id, "scopes": sorted(principal.scopes), "roles": sorted(principal.roles)}
+    document = Document(LINK_KIND, digest_secret(token), orjson.dumps(body), principal.tenant, expires_at=now + LASTS)
+    await store.put_document(document, now)
+    return token
+
+
+async def redeem_link_token(store: Store, token: str, now: float) -> Principal | None:
+    """The person whom a token signs in; None for one that is unknown, expired or used."""
+    used = await store.delete_document(LINK_KIND, digest_secret(token), now) if token and len(token) <= 128 else None
+    if used is None:
+        return None
+    body = orjson.loads(used.body)
+    return Principal(
+        body["id"], "human", used.tenant, frozenset(body["scopes"]), frozenset(body["roles"]), auth_time=now
+    )

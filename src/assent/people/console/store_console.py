@@ -18,7 +18,7 @@ from assent.errors import StoreError
 from assent.gateway.auth.failed_auth import FailedAuthCounter
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.people.console.app import Console
-from assent.people.console.context import ConsoleContext, ConsoleSite
+from assent.people.console.page import ConsoleContext, ConsoleSite
 from assent.people.console.start import sign_in_url
 from assent.people.local_operator import console_person
 from assent.people.sessions import Sessions

@@ -12,8 +12,7 @@ from assent.core.approval import Approval
 from assent.core.document import Document
 from assent.core.limited_dict import LimitedDict
 from assent.errors import StoreError
-from assent.people.notify.channels import Channel, Undelivered, channel_of
-from assent.people.notify.message import Notice
+from assent.people.notify.channels import Channel, Notice, Undelivered, channel_of
 from assent.ports import Store
 
 logger = logging.getLogger(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from assent.people.console.page import Page
 from assent.people.console.pages import (
-    account,
     accounts,
     activity,
     approvals,
@@ -12,11 +11,8 @@ from assent.people.console.pages import (
     authorize,
     claims,
     connections,
-    conversations,
     definitions,
-    enrolment,
     keys,
-    operations,
     overview,
     passkeys,
     signin,
@@ -24,7 +20,6 @@ from assent.people.console.pages import (
     step_up,
     stop,
     tools,
-    upstreams,
 )
 
 STORE_PAGES: tuple[Page, ...] = (
@@ -32,10 +27,8 @@ STORE_PAGES: tuple[Page, ...] = (
     *tools.PAGES,
     *activity.PAGES,
     *audit.PAGES,
-    *operations.PAGES,
     *claims.PAGES,
     *stop.PAGES,
-    *account.PAGES,
     *signin.PAGES,
     *passkeys.PAGES,
     *step_up.PAGES,
@@ -46,13 +39,10 @@ PAGES: tuple[Page, ...] = (
     *STORE_PAGES,
     *overview.PAGES,
     *definitions.PAGES,
-    *conversations.PAGES,
-    *upstreams.PAGES,
     *connections.PAGES,
     *authorize.PAGES,
     *keys.PAGES,
     *accounts.PAGES,
     *signin_oidc.PAGES,
-    *enrolment.PAGES,
 )
 """All pages, which need a gateway."""

@@ -1,4 +1,4 @@
-"""Accounts of people, for administrators. An administrator manages their own tenant; an operator every tenant."""
+"""Accounts of people: list, make, change and reset them, and the page where their person enrols."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ from starlette.responses import Response
 
 from assent.core.principal import ROLES
 from assent.core.record_scope import OPERATOR, is_operator
+from assent.people.accounts import (
+    Account,
+    Enrolment,
+    find_account,
+    find_enrolment,
+    keep_account,
+    use_enrolment,
+    withdraw_enrolments,
+)
 from assent.people.api.accounts import (
     change_roles,
     create_account,
@@ -15,8 +24,9 @@ from assent.people.api.accounts import (
     list_accounts,
     reset_account,
 )
-from assent.people.console.address import address_of
-from assent.people.console.page import ADMINS, Page, PageRequest
+from assent.people.console.page import ADMINS, PUBLIC, Page, PageError, PageRequest, address_of, passkey_domain
+from assent.people.console.pages.signin import start_session
+from assent.people.console.passkeys import Ceremony, creation_options, new_challenge
 
 HOME = "/console/accounts"
 
@@ -59,10 +69,68 @@ def _with_link(page: PageRequest, made: dict[str, Any]) -> Response:
     return page.redirect(HOME, f"Send this link to {made['name']}. It works once, for a day: {link}")
 
 
+def needs_accounts(page: PageRequest) -> None:
+    if not page.context.settings().accounts:
+        raise PageError(404, "This console has no accounts of its own.", "Sign in another way.")
+
+
+async def show_enrolment(page: PageRequest) -> Response:
+    """Where a person sets up how they sign in. Looking at it uses nothing up."""
+    token = page.query.get("token", "")
+    enrolment = await enrolment_of(page, token)
+    return page.render("enrol.html", account=enrolment.account, token=token, passkey=_passkey_options(page, enrolment))
+
+
+def _passkey_options(page: PageRequest, enrolment: Enrolment) -> str:
+    """What the browser needs to make a passkey; empty where the console is open under a bare address."""
+    domain, ports = passkey_domain(page), page.context.ports()
+    if domain is None:
+        return ""
+    challenge = new_challenge(ports.keyed_hash, f"enrol {enrolment.account}", ports.now())
+    return creation_options(Ceremony(domain, address_of(page)), enrolment.owner, enrolment.account, challenge, [])
+
+
+async def enrolment_of(page: PageRequest, token: str) -> Enrolment:
+    needs_accounts(page)
+    enrolment = await find_enrolment(page.context.ports(), token)
+    if enrolment is None:
+        page.context.count_failure("console.enrolment", page.request.scope)
+        detail = "A link works once, for a day. Ask your administrator for a new one."
+        raise PageError(403, "This link was used or has expired.", detail)
+    return enrolment
+
+
+async def sign_in_once(page: PageRequest) -> Response:
+    """Use the link up for one session, without a passkey."""
+    token = page.field("token")
+    account = await enrolled_account(page, await enrolment_of(page, token), token)
+    return await finish_enrolment(page, account, "account.enrol_once", "link")
+
+
+async def enrolled_account(page: PageRequest, enrolment: Enrolment, token: str) -> Account:
+    """The account of a link that is used up now, with every other link of that account."""
+    ports = page.context.ports()
+    account = await find_account(ports, enrolment.account)
+    if account is None or account.disabled or not await use_enrolment(ports, token):
+        raise PageError(403, "This link can no longer be used.", "Ask your administrator for a new one.")
+    await withdraw_enrolments(ports, account)
+    return account
+
+
+async def finish_enrolment(page: PageRequest, account: Account, action: str, method: str) -> Response:
+    ports = page.context.ports()
+    person = account.principal(ports.now())
+    if await keep_account(ports, account, action, person) is None:
+        raise PageError(409, "The account was changed meanwhile.", "Ask your administrator for a new link.")
+    return await start_session(page, person, method, account.name, "/console/account")
+
+
 PAGES = (
     Page("GET", "/accounts", show_accounts, ADMINS, "Accounts"),
     Page("POST", "/accounts", create, ADMINS),
     Page("POST", "/accounts/{name}/roles", set_roles, ADMINS),
     Page("POST", "/accounts/{name}/reset", reset, ADMINS),
     Page("POST", "/accounts/{name}/disable", disable, ADMINS),
+    Page("GET", "/enrol", show_enrolment, PUBLIC),
+    Page("POST", "/enrol/once", sign_in_once, PUBLIC),
 )

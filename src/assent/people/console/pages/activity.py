@@ -1,4 +1,4 @@
-"""The activity feed: what happened, with filters that are the address, and the same view as CSV and JSON."""
+"""The activity feed with filters that are the address, its export as CSV and JSON, and the page of one operation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import orjson
 from starlette.responses import Response, StreamingResponse
 
 from assent.people.api.feed import FEED_OUTCOMES, TIERS, list_activity
+from assent.people.api.operations import show_operation
 from assent.people.console.page import EVERYONE, Page, PageError, PageRequest
+from assent.people.console.pages.audit import READERS
 
 ON_A_PAGE = 50
 MOST_EXPORTED = 100_000
@@ -113,8 +115,15 @@ def address(chosen: Mapping[str, str], path: str = "/console/activity", **more: 
     return path + (f"?{urlencode(query)}" if query else "")
 
 
+async def show_one(page: PageRequest) -> Response:
+    query = page.filters(show_operation)
+    told = await page.api(show_operation, names={"operation": page.path["reference"][:64]}, query=query)
+    return page.render("operation.html", told=told, may_audit=page.may(READERS), now=page.context.ports().now())
+
+
 PAGES = (
     Page("GET", "/activity", show_activity, EVERYONE, "Activity"),
     Page("GET", "/activity.csv", show_csv, EVERYONE),
     Page("GET", "/activity.json", show_json, EVERYONE),
+    Page("GET", "/operations/{reference}", show_one, EVERYONE),
 )

@@ -24,7 +24,7 @@ from assent.people.api.approvals import (
 )
 from assent.people.console.argument_rows import argument_rows, changes_in, compared_rows
 from assent.people.console.page import DECIDERS, EVERYONE, Page, PageError, PageRequest
-from assent.people.console.step_up import step_up_first
+from assent.people.console.pages.step_up import step_up_first
 from assent.people.console.templating import as_duration
 
 ROWS = 50

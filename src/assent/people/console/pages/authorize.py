@@ -126,7 +126,7 @@ async def _read(page: PageRequest, query: dict[str, str]) -> AuthorizationReques
 
 async def _with_pending_step_up(page: PageRequest, asked: AuthorizationRequest) -> AuthorizationRequest:
     """The request with the sign-in that a refused call needs, where the application does not say it itself."""
-    from assent.people.authorization_server.pending_step_up import pending_step_up
+    from assent.people.authorization_server.tokens import pending_step_up
 
     if asked.max_age is not None or asked.acr:
         return asked

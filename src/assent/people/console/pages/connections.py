@@ -9,8 +9,7 @@ from starlette.responses import Response
 from assent.core.document import Document
 from assent.features import load_feature
 from assent.people.api.connections import connection_owner, disconnect, keep_key, list_connections, upstream_of
-from assent.people.console.address import address_of
-from assent.people.console.page import EVERYONE, Page, PageError, PageRequest
+from assent.people.console.page import EVERYONE, Page, PageError, PageRequest, address_of
 from assent.upstreams.credentials import CALLBACK_PATH, PersonOwner
 
 LASTS = 600.0

@@ -1,4 +1,4 @@
-"""Pages on which people sign in with a passkey, enrol one, add one and remove one."""
+"""A person's own sessions and passkeys, and the sign-in with a passkey."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from starlette.responses import Response
 
 from assent.core.principal import Principal
 from assent.people.accounts import find_account, own_account
-from assent.people.api.recent_sign_in import check_recent
-from assent.people.console.address import address_of, passkey_domain
-from assent.people.console.attempts import count_attempt
-from assent.people.console.page import EVERYONE, PUBLIC, Page, PageError, PageRequest
-from assent.people.console.pages.enrolment import enrolled_account, enrolment_of, finish_enrolment, needs_accounts
-from assent.people.console.pages.signin import start_session
-from assent.people.console.passkey_store import add_passkey, find_passkey, keep_count
+from assent.people.console.page import EVERYONE, PUBLIC, Page, PageError, PageRequest, address_of, passkey_domain
+from assent.people.console.pages.accounts import enrolled_account, enrolment_of, finish_enrolment, needs_accounts
+from assent.people.console.pages.signin import keys_made_in, start_session
 from assent.people.console.passkeys import (
     CHALLENGE_LASTS,
     Ceremony,
+    add_passkey,
     check_challenge,
     checked_assertion,
+    count_attempt,
+    creation_options,
+    find_passkey,
+    keep_count,
     made_passkey,
+    new_challenge,
     sent_challenge,
     sent_credential,
     unknown_passkey,
     use_once,
 )
-from assent.people.passkey_records import Passkey, remove_passkey
+from assent.people.passkey_records import Passkey, passkeys_of, remove_passkey
+from assent.people.sessions import check_recent, is_recent
 
 
 async def sign_in_by_passkey(page: PageRequest) -> Response:
@@ -103,9 +106,42 @@ async def remove_own_passkey(page: PageRequest) -> Response:
     return page.redirect("/console/account", "The passkey was removed.")
 
 
+async def show_account(page: PageRequest) -> Response:
+    sessions = await page.context.sessions.of(page.principal)
+    ports, domain, address = page.context.ports(), passkey_domain(page), address_of(page)
+    passkeys = await passkeys_of(ports, page.principal)
+    options = ""
+    if domain is not None and is_recent(page.principal, ports):
+        challenge = new_challenge(ports.keyed_hash, f"add {page.principal.id}", ports.now())
+        options = creation_options(Ceremony(domain, address), page.principal, _name(page), challenge, passkeys)
+    return page.render(
+        "account.html",
+        sessions=list(reversed(sessions)),
+        keys=await keys_made_in(page, {one.chain for one in sessions}),
+        passkeys=passkeys,
+        options=options,
+        domain=domain,
+    )
+
+
+def _name(page: PageRequest) -> str:
+    return page.session.name if page.session is not None else ""
+
+
+async def end_session(page: PageRequest) -> Response:
+    """End one of the person's own sessions."""
+    for session in await page.context.sessions.of(page.principal):
+        if session.id == page.path["id"]:
+            await page.context.sessions.end(session)
+            return page.redirect("/console/account", "The session has ended.")
+    raise PageError(404, "There is no such session.", "It may have ended already.")
+
+
 PAGES = (
     Page("POST", "/signin/passkey", sign_in_by_passkey, PUBLIC),
     Page("POST", "/enrol/passkey", enrol_passkey, PUBLIC),
     Page("POST", "/account/passkeys", add_own_passkey, EVERYONE),
     Page("POST", "/account/passkeys/{id}/remove", remove_own_passkey, EVERYONE),
+    Page("GET", "/account", show_account, EVERYONE),
+    Page("POST", "/account/sessions/{id}/end", end_session, EVERYONE),
 )

@@ -12,11 +12,20 @@ from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
 from assent.people.accounts import own_account
 from assent.people.api.keys import MOST_LOOKED_AT, revoke_key
-from assent.people.console.address import address_of, passkey_domain
-from assent.people.console.cookies import clear_session_cookie, set_session_cookie
-from assent.people.console.page import EVERYONE, KEEPERS, PUBLIC, Page, PageError, PageRequest
+from assent.people.console.page import (
+    EVERYONE,
+    KEEPERS,
+    PUBLIC,
+    Page,
+    PageError,
+    PageRequest,
+    address_of,
+    clear_session_cookie,
+    passkey_domain,
+    set_session_cookie,
+)
 from assent.people.console.passkeys import Ceremony, new_challenge, request_options
-from assent.people.console.signin_links import redeem_link_token
+from assent.people.console.start import redeem_link_token
 from assent.people.passkey_records import passkeys_of
 
 

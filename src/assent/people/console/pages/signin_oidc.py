@@ -2,24 +2,70 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
+import secrets
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
+import orjson
+from starlette.requests import Request
 from starlette.responses import Response
 
 from assent.core.audit import Entry, principal_values
-from assent.people.console.address import address_of
-from assent.people.console.cookies import set_session_cookie
-from assent.people.console.oidc import OidcClient, display_name, principal_of
-from assent.people.console.page import EVERYONE, PUBLIC, Page, PageError, PageRequest
+from assent.people.console.oidc import OidcClient, SignInRequest, display_name, principal_of
+from assent.people.console.page import EVERYONE, PUBLIC, Page, PageError, PageRequest, address_of, set_session_cookie
 from assent.people.console.pages.signin import next_page, start_session
-from assent.people.console.signin_state import (
-    LASTS,
-    PendingSignIn,
-    forget_pending,
-    keep_pending,
-    new_request,
-    pending_of,
-)
+
+LASTS = 600
+COOKIE_PATH = "/console/signin"
+_PURPOSE = "console sign-in state v1\n"
+
+
+@dataclass(frozen=True, slots=True)
+class PendingSignIn:
+    """A sign-in, or a step-up of a session, that waits for the identity provider."""
+
+    request: SignInRequest
+    next: str
+    expires_at: float
+    session: str = ""
+    """The session that is to be stepped up; empty for a sign-in."""
+
+
+def new_request(redirect_uri: str, max_age: int | None = None, acr: tuple[str, ...] = ()) -> SignInRequest:
+    state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+    return SignInRequest(redirect_uri, state, nonce, verifier, max_age, acr)
+
+
+def keep_pending(response: Response, pending: PendingSignIn, keyed_hash: Callable[[str], str], secure: bool) -> None:
+    text = base64.urlsafe_b64encode(orjson.dumps(asdict(pending))).decode()
+    value = f"{text}.{keyed_hash(_PURPOSE + text)}"
+    name = _cookie(pending.request.state)
+    response.set_cookie(name, value, max_age=LASTS, path=COOKIE_PATH, httponly=True, samesite="lax", secure=secure)
+
+
+def pending_of(request: Request, state: str, keyed_hash: Callable[[str], str], now: float) -> PendingSignIn | None:
+    """The sign-in that this browser began under this state; None if there is none, or it took too long."""
+    text, _, mac = request.cookies.get(_cookie(state), "").partition(".")
+    if not text or not hmac.compare_digest(keyed_hash(_PURPOSE + text).encode(), mac.encode()):
+        return None
+    body: dict[str, Any] = orjson.loads(base64.urlsafe_b64decode(text))
+    asked = body.pop("request")
+    found = PendingSignIn(SignInRequest(**{**asked, "acr": tuple(asked["acr"])}), **body)
+    same = hmac.compare_digest(found.request.state.encode(), state.encode("utf-8", "replace"))
+    return found if same and now < found.expires_at else None
+
+
+def forget_pending(response: Response, state: str) -> None:
+    response.delete_cookie(_cookie(state), path=COOKIE_PATH)
+
+
+def _cookie(state: str) -> str:
+    return "assent_signin_" + "".join(char for char in state[:12] if char.isalnum())
+
 
 CALLBACK = "/console/signin/oidc/callback"
 
