@@ -12,7 +12,7 @@ import pytest
 
 from assent.core.document import Document
 from assent.people.accounts import accounts_without_passkey, find_account, make_enrolment
-from assent.people.console import attempts
+from assent.people.console import passkeys
 from support.console_browser import browser, signed_in
 from support.console_people import enrol, make_account, shown_link
 from support.gateways import gateway, post
@@ -62,12 +62,12 @@ async def test_an_account_of_an_earlier_version_is_led_to_a_passkey_and_keeps_it
 
 
 async def test_an_address_that_tries_often_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attempts, "MOST", 2)
+    monkeypatch.setattr(passkeys, "MOST_ATTEMPTS", 2)
     async with gateway(tmp_path, {}) as (url, app), browser(url) as thief:
         tries = [thief.post("/console/signin/passkey", {"credential": "{}"}) for _ in range(5)]
         said = [answer.status_code for answer in await asyncio.gather(*tries)]
         assert sorted(said)[2:] == [429] * 3 and max(sorted(said)[:2]) < 429
-        assert len(await app.store.documents(attempts.KIND, 0, limit=100)) == 1
+        assert len(await app.store.documents(passkeys.ATTEMPTS, 0, limit=100)) == 1
 
 
 async def test_a_person_ends_one_of_their_sessions(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from http import HTTPStatus
 from importlib.metadata import version
 from typing import Any
@@ -82,6 +83,7 @@ def document(server: str) -> dict[str, Any]:
     }
 
 
+@cache
 def _schemas() -> tuple[dict[tuple[str, str], Any], dict[str, Any]]:
     """The schemas of each operation's answer and body, and those that they refer to, where `ToolJson` is Tool."""
     wanted: list[Any] = [((one.name, "200"), "validation", TypeAdapter(one.gives)) for one in ALL]

@@ -72,6 +72,7 @@ PUBLIC: frozenset[str] | None = None
 DECIDERS: frozenset[str] = frozenset({"approver", "operator"})
 OPERATORS: frozenset[str] = frozenset({"operator"})
 ADMINS: frozenset[str] = frozenset({"admin"})
+LOG_READERS: frozenset[str] = frozenset({"operator", "auditor", "approver"})
 KEEPERS: frozenset[str] = frozenset({"admin", "operator"})
 """Who manages API keys."""
 

@@ -13,8 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from assent.people.api.feed import FEED_OUTCOMES, TIERS, list_activity
 from assent.people.api.operations import show_operation
-from assent.people.console.page import EVERYONE, Page, PageError, PageRequest
-from assent.people.console.pages.audit import READERS
+from assent.people.console.page import EVERYONE, LOG_READERS, Page, PageError, PageRequest
 
 ON_A_PAGE = 50
 MOST_EXPORTED = 100_000
@@ -43,7 +42,7 @@ async def show_activity(page: PageRequest) -> Response:
         filtered={name: value for name, value in chosen.items() if value},
         address=address,
         outcomes=FEED_OUTCOMES,
-        may_audit=page.may(frozenset({"operator", "auditor", "approver"})),
+        may_audit=page.may(LOG_READERS),
         tiers=TIERS,
     )
 
@@ -118,7 +117,7 @@ def address(chosen: Mapping[str, str], path: str = "/console/activity", **more: 
 async def show_one(page: PageRequest) -> Response:
     query = page.filters(show_operation)
     told = await page.api(show_operation, names={"operation": page.path["reference"][:64]}, query=query)
-    return page.render("operation.html", told=told, may_audit=page.may(READERS), now=page.context.ports().now())
+    return page.render("operation.html", told=told, may_audit=page.may(LOG_READERS), now=page.context.ports().now())
 
 
 PAGES = (

@@ -23,12 +23,11 @@ from assent.people.api.audit_entry import (
 )
 from assent.people.api.feed import TIERS
 from assent.people.api.operation import ApiRequest
-from assent.people.console.page import Page, PageError, PageRequest
+from assent.people.console.page import LOG_READERS, Page, PageError, PageRequest
 from assent.people.console.pages.activity import address
 
 ON_A_PAGE = 50
 FILTERS = ("kind", "tool", "tier", "principal", "since", "until")
-READERS = frozenset({"operator", "auditor", "approver"})
 CHECKERS = frozenset({"operator", "auditor"})
 
 
@@ -122,11 +121,11 @@ def _attachment(response: Response, name: str) -> Response:
 
 
 PAGES = (
-    Page("GET", "/audit", show_entries, READERS, "Audit"),
+    Page("GET", "/audit", show_entries, LOG_READERS, "Audit"),
     Page("POST", "/audit/verify", verify, CHECKERS),
     Page("GET", "/audit/bundle.zip", download_bundle, frozenset({"operator"})),
     Page("POST", "/audit/bundle", ask_bundle_values, frozenset({"auditor"})),
-    Page("GET", "/audit/{entry}", show_one, READERS),
-    Page("GET", "/audit/{entry}/proof.zip", download_proof, READERS),
+    Page("GET", "/audit/{entry}", show_one, LOG_READERS),
+    Page("GET", "/audit/{entry}/proof.zip", download_proof, LOG_READERS),
     Page("POST", "/audit/{entry}/values", look_at_values, frozenset({"auditor"})),
 )
