@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import socket
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ import pytest
 from assent.gateway.engine import client, door, place, wire
 from support.engines import engine_process, has_engine
 from support.transports import ROOT
-from support.wrap_process import ASSENT, home, running
+from support.wrap_process import ASSENT, Wrapped, home, running
 
 ODD = str(ROOT / "tests" / "support" / "odd_server.py")
 ECHO = str(ROOT / "tests" / "support" / "echo_server.py")
@@ -203,6 +204,23 @@ async def test_a_door_that_sends_megabytes_without_reading_is_closed_and_others_
         await greedy.wait()
         os.close(unread)
         assert (await calm.end())[0] == 0
+
+
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv confines the client of this test")
+async def test_a_confined_client_gets_no_server_outside_its_sandbox(tmp_path: Path) -> None:
+    environment = home(tmp_path)
+    assert client.ask("status", environment=environment) is not None
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        "setpriv", "--no-new-privs", *ASSENT, "wrap", "--", sys.executable, ECHO,
+        stdin=pipe, stdout=pipe, stderr=pipe, env=environment,
+    )  # fmt: skip
+    confined = Wrapped(process)
+    assert "result" in await confined.greet()
+    status = await asyncio.to_thread(client.ask, "status", environment=environment, start=False)
+    assert status is not None and status["servers"] == [], "its server is not in the engine"
+    code, said = await confined.end()
+    assert code == 0 and "this client is confined, so its server stays inside" in said
 
 
 def test_the_door_leaves_everything_unusual_to_the_command_line() -> None:
