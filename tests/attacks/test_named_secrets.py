@@ -147,3 +147,37 @@ def test_a_member_of_an_object_is_masked_by_its_name(name: str) -> None:
 )
 def test_an_ordinary_member_stays(value: dict[str, object]) -> None:
     assert mask_result(MASK, {"structuredContent": value})[1] == 0
+
+
+NAMED = [
+    {"env": {"DB_PASSWORD": "hunter2!"}},
+    {"password": "hunter2!"},
+    {"config": {"nested": [{"apiToken": "abc12345XY"}]}},
+    {"vars": [{"name": "DB_PASSWORD", "value": "hunter2!"}]},
+    {"headers": [{"key": "X-Api-Key", "value": "0123456789abcdef"}]},
+    {"headers": {"x-access-token": "abc12345XY"}},
+    {"url": "redis://:hunter2!@cache"},
+]
+NOT_NAMED = [
+    {"pageToken": "CAUQAA1234abcd"},
+    {"next_page_token": "CAUQAA1234abcd"},
+    {"key": "orders-1234"},
+    {"password": "${DB_PASSWORD}"},
+    {"token": None},
+    {"name": "DB_PASSWORD"},
+    {"keyboard": "qwertz-105"},
+]
+
+
+@pytest.mark.parametrize("given", NAMED, ids=str)
+def test_a_secret_is_found_by_the_name_of_its_member(given: dict[str, object]) -> None:
+    assert objection_to(RULE, given, NO_CONTEXT) is not None
+    masked, count = mask_result(MASK, {"structuredContent": given})
+    assert count == 1
+    assert not any(secret in str(masked) for secret in ("hunter2", "abc12345XY", "0123456789abcdef"))
+
+
+@pytest.mark.parametrize("given", NOT_NAMED, ids=str)
+def test_what_only_sounds_like_a_secret_passes(given: dict[str, object]) -> None:
+    assert objection_to(RULE, given, NO_CONTEXT) is None
+    assert mask_result(MASK, {"structuredContent": given})[1] == 0

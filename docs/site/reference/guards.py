@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from assent.rules.guards.docs_page import COMMON_OPTIONS, example_line, options_of, shown
-from assent.rules.guards.registry import rule_class, rule_names
+from assent.rules.guards.registry import COMMON_OPTIONS, example_line, options_of, rule_class, rule_names, shown
 from assent.rules.guards.rule import GuardRule
 
 

@@ -25,8 +25,7 @@ def rule(name: str | None, listed: bool, markdown: bool) -> None:
     Examples: assent rule hints-missing; assent rule --list guards
     """
     from assent.checks.lint.run import all_rules
-    from assent.rules.guards.docs_page import explanation_of
-    from assent.rules.guards.registry import rule_class, rule_names
+    from assent.rules.guards.registry import explanation_of, rule_class, rule_names
 
     if markdown:
         click.echo(_table(all_rules().values()))
@@ -56,8 +55,7 @@ def _names(which: str | None) -> list[str]:
 
 def _list_all() -> None:
     from assent.checks.lint.run import all_rules
-    from assent.rules.guards.docs_page import summary_of
-    from assent.rules.guards.registry import rule_class, rule_names
+    from assent.rules.guards.registry import rule_class, rule_names, summary_of
 
     for one in all_rules().values():
         click.echo(f"{one.name}\t{one.severity}\t{one.summary}")

@@ -18,10 +18,8 @@ import orjson
 
 from assent.core.member_names import fold
 from assent.rules.guards.context import NO_CONTEXT
-from assent.rules.guards.detection import DetectorRule
-from assent.rules.guards.detectors.detector import mark, replace_all
-from assent.rules.guards.named_cells import VALUES, Columns, columns_of, header_of, is_labelled, is_pair
-from assent.rules.guards.named_values import NamedValues
+from assent.rules.guards.detectors.detector import DetectorRule, mark, names_of, replace_all
+from assent.rules.guards.named_values import VALUES, Columns, NamedValues, columns_of, header_of, is_labelled, is_pair
 from assent.rules.guards.results import BINARY_PARTS, DECODER, LONGEST_JSON, as_json, decoded_blob
 from assent.rules.guards.rule import GuardRule, ValueRule
 from assent.rules.guards.rules.content_types import ContentTypes, kind_of
@@ -112,11 +110,13 @@ class _Masker:
 
     def _object(self, value: dict[str, Any], depth: int) -> dict[str, Any]:
         masked: dict[str, Any] = {}
-        for key, item in value.items():
+        for called, (key, item) in zip(names_of(value), value.items(), strict=True):
             name = self._unused(self._scalar(key), masked)
             if key == "blob" and isinstance(item, str):
                 masked[name] = self._blob(item, lambda text: self._everywhere(text, depth))
-            elif isinstance(item, str) and self._detects is not None and (by := self._detects.finds_under(key, item)):
+            elif (
+                isinstance(item, str) and self._detects is not None and (by := self._detects.finds_under(called, item))
+            ):
                 masked[name], self.count = mark(by.label), self.count + 1
             else:
                 masked[name] = self._everywhere(item, depth)

@@ -1,8 +1,9 @@
-"""Finds the values that a guard checks: in named fields, or everywhere, at any depth."""
+"""Finds the values that a guard checks: in named fields, or everywhere, at any depth; and reads numbers exactly."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
 from assent.contract.pointers import tokens
@@ -139,3 +140,23 @@ def named_scalars(path: str, value: Any) -> Iterator[Named]:
 def texts_in(value: Any) -> Iterator[str]:
     """Every text below a value, keys included."""
     return (text for _, text in named_scalars("", value) if isinstance(text, str))
+
+
+MOST_DIGITS = 400
+_READABLE = (int, float, str)
+
+
+def read_number(value: Any) -> Decimal | None:
+    """The exact number that a value states; None for anything else. Texts in other digits and with exponents count."""
+    kind = type(value)
+    if kind is int:
+        return Decimal(value)
+    if kind is bool or not isinstance(value, _READABLE):
+        return None
+    if isinstance(value, str) and len(value) > MOST_DIGITS:
+        return None
+    try:
+        number = Decimal(repr(value) if isinstance(value, float) else str(value).strip().replace("_", ""))
+    except (InvalidOperation, ValueError):
+        return None
+    return None if number.is_nan() else number

@@ -1,14 +1,18 @@
-"""A detector: finds one kind of data in a text."""
+"""A detector finds one kind of data in a text; a rule has several."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
 
 from assent.core.characters import BLANK
+from assent.rules.guards.context import NO_CONTEXT, Context
 from assent.rules.guards.patterns import find_in_windows
+from assent.rules.guards.rule import Denial, ValueRule
 
 _SHORTEST = 6
 _LONGEST = 24_000
@@ -112,3 +116,69 @@ def replace_all(text: str, detectors: tuple[Detector, ...]) -> tuple[str, int]:
 def mark(label: str) -> str:
     """What stands in place of something masked."""
     return f"[masked: {label}]"
+
+
+_LABELS = ("name", "key", "k", "variable", "field")
+_STATED = frozenset({"value", "v", "val"})
+# Where a list goes on is no secret: `nextPageToken`, `sync_token`.
+_PLACE = re.compile(r"(?:page|next|prev|previous|sync|continuation|cursor|delta|resume)[_-]?token", re.IGNORECASE)
+_NAMES = ("pass", "pwd", "secret", "token", "key", "credential")
+
+
+class DetectorRule(ValueRule):
+    """A rule that finds kinds of data in texts and long numbers, and can mask them."""
+
+    masks: ClassVar[bool] = True
+    all_kinds: ClassVar[dict[str, Detector]]
+
+    kinds: tuple[str, ...]
+
+    @cached_property
+    def detectors(self) -> tuple[Detector, ...]:
+        return tuple(self.all_kinds[kind] for kind in dict.fromkeys(self.kinds))
+
+    def finds_under(self, name: str, value: str) -> Detector | None:
+        """The detector that finds the value because of the name that it has in an object, or None."""
+        if not any(hint in name.lower() for hint in _NAMES) or _PLACE.search(name):
+            return None
+        text = f'{name}="{value}"'
+        return next((one for _, end, one in find_all(text, self.detectors) if end > len(name) + 1), None)
+
+    def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
+        """The first objection: to a value, or to one because of the name that it has in an object."""
+        found = super().denies(arguments, context)
+        return found or next((one for path, value in self.checked(arguments) for one in self._named(path, value)), None)
+
+    def _named(self, path: str, value: Any) -> Iterator[Denial]:
+        if isinstance(value, str):
+            if by := self.finds_under(path.rpartition(".")[2], value):
+                yield path, _contains(by)
+        elif isinstance(value, dict):
+            for name, (key, item) in zip(names_of(value), value.items(), strict=True):
+                found = isinstance(item, str) and self.finds_under(name, item)
+                yield from [(f"{path}.{key}", _contains(found))] if found else self._named(f"{path}.{key}", item)
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from self._named(f"{path}[{index}]", item) if not isinstance(item, str) else ()
+
+    def objection(self, value: Any, context: Context) -> str | None:
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            return None
+        if not isinstance(value, str) and abs(value) < 10**8:
+            return None
+        found = find_all(value if isinstance(value, str) else str(value), self.detectors)
+        if not found:
+            return None
+        return _contains(found[0][2])
+
+
+def _contains(found: Detector) -> str:
+    return f"it contains {'an' if found.label[0] in 'AEIOaeio' else 'a'} {found.label}"
+
+
+def names_of(value: Mapping[str, Any]) -> list[str]:
+    """The name of each member's value: its own, or the one that another member states: `{name: TOKEN, value: ...}`."""
+    stated = next((value[one] for one in _LABELS if isinstance(value.get(one), str)), None)
+    return [stated if stated is not None and name in _STATED else name for name in value]

@@ -118,7 +118,7 @@ SECRETS = _by_kind(
     _token("azure_key", "Azure storage key", r"AccountKey=([A-Za-z0-9+/]{86}==)", "accountkey="),
     _token("jwt", "signed token", rf"(?<![\w-])eyJ{_K}{{8,2000}}\.eyJ{_K}{{8,8000}}\.{_K}{{16,2000}}(?![\w-])", "eyj"),
     _token("bearer_token", "bearer token", r"\bbearer\s{1,4}([\w\-.=+/~]{16,4000})", "bearer", flags=re.IGNORECASE),
-    _text("url_password", "password in a link", r"\b[a-zA-Z][\w+.-]{1,20}://[^\s:/@]{1,100}:([^\s:/@]{3,200})@", "://"),
+    _text("url_password", "password in a link", r"\b[a-zA-Z][\w+.-]{1,20}://[^\s:/@]{0,100}:([^\s:/@]{3,200})@", "://"),
     _named("basic_auth", "name and password", named.BASIC, named.is_basic, "basic"),
     _named("command_password", "password in a command", named.COMMAND, named.is_command_password, "-u ", "--user"),
     _named("password", "password", named.PASSWORD, named.is_password, "pass", "pwd", "identified"),

@@ -9,9 +9,9 @@ import orjson
 from pydantic import Field
 
 from assent.rules.guards.context import Context
-from assent.rules.guards.numbers import read_number
 from assent.rules.guards.rule import Examples, ValueRule
 from assent.rules.guards.text import CONTROL, skeleton
+from assent.rules.guards.values import read_number
 
 
 class BlockValues(ValueRule):

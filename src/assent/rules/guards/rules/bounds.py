@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from assent.rules.guards.context import Context
-from assent.rules.guards.numbers import read_number
 from assent.rules.guards.rule import Examples, ValueRule
+from assent.rules.guards.values import read_number
 
 
 class Bounds(ValueRule):

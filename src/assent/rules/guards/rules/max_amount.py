@@ -10,10 +10,9 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from assent.rules.guards.context import NO_CONTEXT, Context
-from assent.rules.guards.numbers import read_number
 from assent.rules.guards.rule import Denial, Examples, FieldName, GuardRule
 from assent.rules.guards.text import name_key
-from assent.rules.guards.values import Fields, named_scalars
+from assent.rules.guards.values import Fields, named_scalars, read_number
 
 Currency = Annotated[str, Field(pattern=r"^[A-Z]{3,10}$")]
 

@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from assent.rules.guards.detection import DetectorRule
-from assent.rules.guards.detectors.detector import Detector
+from assent.rules.guards.detectors.detector import Detector, DetectorRule
 from assent.rules.guards.detectors.kinds import PAYMENT
 from assent.rules.guards.rule import Examples
 

@@ -6,8 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from assent.rules.guards.detection import DetectorRule
-from assent.rules.guards.detectors.detector import Detector
+from assent.rules.guards.detectors.detector import Detector, DetectorRule
 from assent.rules.guards.detectors.kinds import PERSONAL
 from assent.rules.guards.rule import Examples
 
