@@ -21,9 +21,9 @@ class Secrets(DetectorRule):
     """No text may contain a secret: private keys, API keys and tokens of known providers, signed tokens, passwords.
 
     Keys are found by the formats of their providers. A password or key is found behind its name (`DB_PASSWORD=...`,
-    `"apiToken": "..."`, `--password ...`, `Authorization: Basic ...`), as the value of a member with such a name, or in a
-    link (`https://ann:password@host`). What stands for one (`<password>`, `${TOKEN}`, `null`) is none. To allow passwords
-    and keys by their name, list the other kinds under `kinds`.
+    `"apiToken": "..."`, `--password ...`, `Authorization: Basic ...`), as the value of a member with such a name,
+    or in a link (`https://ann:password@host`). What stands for one (`<password>`, `${TOKEN}`, `null`) is none. To allow
+    passwords and keys by their name, list the other kinds under `kinds`.
     """
 
     changed: ClassVar[tuple[str, str]] = (
