@@ -81,6 +81,7 @@ class HookSource:
     """The folder of the project, as the client tells its hooks."""
     headless: bool = False
     """Whether the client runs without a person at it."""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     conversation: str | None = None
     """The name of the conversation that this client has with all doors; None if it is the session's own."""
 
@@ -96,7 +97,7 @@ class HookDoor:
     """Whether a call to which nothing objects is allowed without the client's own question."""
     on_prompt: Callable[[HookEvent], Awaitable[str]] | None = None
     """Passes the user's words on; gives what went wrong."""
-    governed_elsewhere: Callable[[HookEvent], bool] = lambda event: False
+    governed_elsewhere: Callable[[HookEvent, Mapping[str, str]], bool] = lambda event, environment: False
     """Whether another door judges the calls of this event's MCP server."""
     projects: LimitedDict[str, str] = field(default_factory=lambda: LimitedDict(_MOST_SESSIONS))
     asked: LimitedDict[str, str] = field(default_factory=lambda: LimitedDict(_MOST_SESSIONS))
@@ -117,11 +118,11 @@ class HookDoor:
     async def _answer(self, event: HookEvent, source: HookSource) -> str:
         project = self._project(event, source)
         if event.kind == "before":
-            if self.governed_elsewhere(event):
+            if self.governed_elsewhere(event, source.environment):
                 return "{}"
             verdict = await self.before_tool(event, source, project)
             return answers.before_tool(event.client, verdict.decision, verdict.reason)
-        if event.kind == "after" and not self.governed_elsewhere(event):
+        if event.kind == "after" and not self.governed_elsewhere(event, source.environment):
             return answers.after_tool(event.client, await self.after_tool(event, source, project))
         ports = self.ports()
         if event.kind == "prompt" and event.prompt and ports.rules.flow is not None:

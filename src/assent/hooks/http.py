@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import urllib.request
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -81,7 +82,7 @@ class HooksApp:
         return door
 
 
-def _through_this_gateway(event: HookEvent) -> bool:
+def _through_this_gateway(event: HookEvent, _: Mapping[str, str]) -> bool:
     return event.server == OWN_SERVER or event.tool.startswith((f"{OWN_SERVER}_", f"{OWN_SERVER}-"))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -15,14 +16,15 @@ from assent.hooks.events import HookEvent
 _Read = Callable[[bytes], Any]
 
 
-def is_governed_elsewhere(event: HookEvent) -> bool:
+def is_governed_elsewhere(event: HookEvent, environment: Mapping[str, str] = os.environ) -> bool:
     """Whether the server of a tool is behind `assent wrap`, as the client or the user's own file says.
 
-    A file of the workspace does not count: it can be written by whoever wrote the workspace.
+    A file of the workspace does not count: whoever wrote the workspace wrote it. So only this very program counts, and
+    only with the user's own configuration.
     """
     if event.command:
         return _is_wrap(event.command)
-    servers = _servers(event.client)
+    servers = _servers(event, environment)
     if event.server:
         named = servers.get(event.server)
     else:  # opencode and Copilot put the server before the tool, without a mark.
@@ -31,12 +33,8 @@ def is_governed_elsewhere(event: HookEvent) -> bool:
 
 
 def _is_wrap(words: tuple[str, ...]) -> bool:
-    return (
-        len(words) > 1
-        and PurePath(words[0]).is_absolute()
-        and PurePath(words[0]).stem == "assent"
-        and (words[1] == "wrap")
-    )
+    own = Path(sys.executable).with_name("assent")
+    return len(words) > 3 and words[1:3] == ("wrap", "--") and os.path.realpath(words[0]) == os.path.realpath(own)
 
 
 _FILES: Mapping[str, tuple[str, str, str, _Read]] = {
@@ -49,24 +47,29 @@ _FILES: Mapping[str, tuple[str, str, str, _Read]] = {
 }
 
 
-def _servers(client: str) -> Mapping[str, tuple[str, ...]]:
-    variable, usual, table, read = _FILES[client]
-    folder = os.environ.get(variable) if variable else None
-    path = Path(folder) / PurePath(usual).name if folder else Path(usual).expanduser()
+def _servers(event: HookEvent, environment: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
+    variable, usual, table, read = _FILES[event.client]
+    folder = environment.get(variable) if variable else None
+    path = Path(folder) / PurePath(usual).name if folder else Path(usual.replace("~", environment.get("HOME", "~"), 1))
     try:
         found = path.stat()
     except OSError:
         return {}
-    return _read_servers(str(path), found.st_mtime_ns, found.st_size, table, read)
+    whole = _read_file(str(path), found.st_mtime_ns, found.st_size, read)
+    own = whole.get("projects", {}).get(event.cwd, {}) if event.client == "claude-code" else {}
+    return {**_table(whole.get(table)), **_table(own.get(table) if isinstance(own, dict) else None)}
 
 
 @lru_cache(32)
-def _read_servers(path: str, _changed: int, _size: int, table: str, read: _Read) -> Mapping[str, tuple[str, ...]]:
+def _read_file(path: str, _changed: int, _size: int, read: _Read) -> dict[str, Any]:
     try:
         given = read(Path(path).read_bytes())
     except (OSError, ValueError):
         return {}
-    listed = given.get(table) if isinstance(given, dict) else None
+    return given if isinstance(given, dict) else {}
+
+
+def _table(listed: Any) -> dict[str, tuple[str, ...]]:
     return {name: _words(one) for name, one in listed.items()} if isinstance(listed, dict) else {}
 
 

@@ -79,7 +79,7 @@ def source_of(environment: Mapping[str, str]) -> HookSource:
     """What the environment of a hook tells: the project, and whether a person is at the client."""
     project = next((environment[name] for name in _PROJECT if environment.get(name)), "")
     headless = environment.get("CLAUDE_CODE_ENTRYPOINT", "cli") != "cli" or environment.get("CI", "") not in ("", "0")
-    return HookSource(project, headless)
+    return HookSource(project, headless, environment)
 
 
 _PROJECT = ("CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CURSOR_PROJECT_DIR", "ASSENT_PROJECT_DIR")
