@@ -6,6 +6,8 @@ COPY src src
 RUN python -m venv /opt/assent && /opt/assent/bin/pip install --no-cache-dir -c constraints.txt ".[standard,postgres,telemetry]"
 
 FROM python:3.12-slim
+# For `sandbox:`; the container must allow user namespaces (docs/sandbox.md).
+RUN apt-get update && apt-get install -y --no-install-recommends bubblewrap libseccomp2 && rm -rf /var/lib/apt/lists/*
 COPY --from=build /opt/assent /opt/assent
 RUN useradd --system --create-home --home-dir /var/lib/assent --uid 10001 assent
 USER 10001

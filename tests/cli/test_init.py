@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from assent.cli.init import init
+from assent.config.load import load_settings
 from assent.errors import SettingsError
 
 SERVERS = {
@@ -110,3 +111,32 @@ def test_what_is_no_clients_file_is_left_alone(text: str, tmp_path: Path) -> Non
     result = CliRunner().invoke(init, ["--client", str(path), "--write"])
     assert isinstance(result.exception, SettingsError)
     assert path.read_text() == text
+
+
+def own_file() -> Path:
+    return Path(os.environ["XDG_CONFIG_HOME"]) / "assent" / "assent.yaml"
+
+
+def test_a_person_gets_the_preset_in_observe_mode_and_undo_removes_it(tmp_path: Path) -> None:
+    path = client(tmp_path)
+    CliRunner().invoke(init, ["--client", str(path), "--write"])
+    found = load_settings(own_file())
+    assert (found.preset, found.mode) == ("recommended", "observe")
+    assert own_file().stat().st_mode & 0o777 == 0o600
+    undone = CliRunner().invoke(init, ["--client", str(path), "--undo"])
+    assert not own_file().exists() and "is removed" in undone.stderr
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_configuration_of_ones_own_is_never_changed_or_removed(changed: bool, tmp_path: Path) -> None:
+    own_file().parent.mkdir()
+    text = "mode: enforce\n"
+    if not changed:
+        own_file().write_text(text)
+    path = client(tmp_path)
+    CliRunner().invoke(init, ["--client", str(path), "--write"])
+    if changed:
+        text = own_file().read_text().replace("observe", "enforce")
+        own_file().write_text(text)
+    CliRunner().invoke(init, ["--client", str(path), "--undo"])
+    assert own_file().read_text() == text

@@ -15,6 +15,7 @@ from mcp import Client
 
 from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import GatewayApp
+from assent.testing import ANN
 from support.gateways import HEADERS, Shop, gateway, post, rpc
 from support.library_server import Library
 from support.scripted_server import Conversation, ScriptedServer
@@ -232,7 +233,7 @@ async def test_a_result_of_an_odd_shape_disturbs_nobody(title: str, tmp_path: Pa
         assert "structuredContent" in (await call(url, "shop_list_orders", limit=1))["result"]
 
 
-async def test_a_tool_that_became_dangerous_is_asked_about_from_then_on(tmp_path: Path) -> None:
+async def test_a_tool_that_became_dangerous_is_withheld_and_once_accepted_asked_about(tmp_path: Path) -> None:
     async def script(conversation: Conversation, message: Any) -> None:
         await conversation.answer(answer_to(message, {"content": [], "structuredContent": {"ok": True}}))
 
@@ -244,6 +245,8 @@ async def test_a_tool_that_became_dangerous_is_asked_about_from_then_on(tmp_path
         grave = {**safe, "description": "Deletes all records for good.", "name": "lookup"}
         odd.tools = [*TOOLS, {**grave, "annotations": {"destructiveHint": True, "readOnlyHint": False}}]
         await gateway_app.reload("odd")
+        assert (await call(url, "odd_lookup"))["error"]["message"] == "Unknown tool: odd_lookup"
+        await gateway_app.state.accept_definitions(gateway_app.state.definition_changes(), ANN, "")
         assert (await call(url, "odd_lookup"))["result"]["structuredContent"]["code"] == "confirm.approval_pending"
         odd.tools = TOOLS
         await gateway_app.reload("odd")

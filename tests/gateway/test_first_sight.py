@@ -190,3 +190,17 @@ async def test_wrong_names_and_options_are_said(tmp_path: Path) -> None:
     config = str(tmp_path / "assent.yaml")
     for words in (["--all"], ["--accept"], ["--accept", "--all", "x"], ["--accept", "--write", "x"]):
         assert assent("pin", *words, "-c", config).exit_code == 2
+
+
+async def test_doctor_explains_what_protects_and_what_changed(tmp_path: Path) -> None:
+    shop = Shop()
+    async with configured(tmp_path, shop) as (_, gateway_app):
+        describe(shop, ORDERS)
+        await gateway_app.reload("shop")
+        config = str(tmp_path / "assent.yaml")
+        said = (await asyncio.to_thread(assent, "doctor", "--offline", "-c", config)).output
+    assert "4 tools seen, 4 of them not accepted (pins: off switches this off)" in said
+    assert "list_orders changed materially since it was first seen" in said
+    assert "`assent pin --accept list_orders`" in said
+    assert "defaults.metadata_addresses: allow switches this off" in said
+    assert "`preset: recommended` adds" in said

@@ -53,3 +53,4 @@ def test_the_image_names_its_configuration_and_has_every_feature() -> None:
     text = Path(ROOT / "Dockerfile").read_text()
     assert '"-c", "/etc/assent/assent.yaml"' in text, "a configuration that nobody named needs a person's word"
     assert "[standard,postgres,telemetry]" in text
+    assert "bubblewrap libseccomp2" in text, "what `sandbox:` needs"

@@ -225,12 +225,13 @@ def _pins(settings: Settings) -> Iterator[Check]:
     new = sum(not one.accepted_by for _, _, one in tools)
     what = f"definitions are pinned as first seen: {counted(len(tools), 'tool')} seen, {new} of them not accepted"
     yield Check("ok", f"{what} (pins: off switches this off)")
+    from assent.checks.lint.attacks import attacks_in
     from assent.core.material_changes import material_changes
 
     for server, name, one in tools:
         if one.listed is None:
             continue
-        material = material_changes(one.pin.definition, one.listed)
+        material = material_changes(one.pin.definition, one.listed, attacks_in)
         grade = "materially" if material else "in its wording"
         yield Check(
             "warn" if material else "ok",
