@@ -42,6 +42,22 @@ def test_the_conformance_suite_gives_the_same_result_check_by_check(
     assert code == 0
 
 
+@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
+def test_behind_a_merged_server_no_check_fails_that_passes_without_it(
+    revision: str, direct, merged_url: str, tmp_path: Path
+) -> None:  # type: ignore[no-untyped-def]
+    _, expected = direct(revision)
+    code, seen = run_suite(merged_url, revision, tmp_path)
+    worse = {
+        (scenario, check)
+        for scenario, checks in seen.items()
+        for check, status in checks
+        if status == "FAILURE" and (check, status) not in expected.get(scenario, [])
+    }
+    assert worse == set()
+    assert expected.keys() == seen.keys() and code == 0
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

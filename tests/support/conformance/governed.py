@@ -1,4 +1,7 @@
-"""The gateway as people run it, every tool claimed: `python -m conformance.governed URL`; prints its port."""
+"""The gateway as people run it, every tool claimed: `python -m conformance.governed URL [merged]`; prints its port.
+
+`merged` adds an upstream that does not answer, so that the gateway has sessions of its own.
+"""
 
 import asyncio
 import sys
@@ -19,12 +22,15 @@ async def names(url: str) -> list[str]:
         return [tool.name for tool in (await client.list_tools()).tools]
 
 
-async def main(url: str, folder: Path) -> None:
+async def main(url: str, folder: Path, *, merged: bool) -> None:
     contracts = {"tools": {name: {"side_effect": "compute"} for name in await names(url)}}
     (folder / "contracts.yaml").write_text(write_yaml(contracts))
     configuration = {
         "store": f"sqlite:///{folder}/assent.db",
-        "upstreams": {"reference": {"url": url}},
+        "upstreams": {
+            "reference": {"url": url} | ({"prefix": ""} if merged else {}),
+            **({"absent": {"url": "http://127.0.0.1:9/mcp"}} if merged else {}),
+        },
         "contracts": [str(folder / "contracts.yaml")],
         "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
         "secrets": {"directory": str(folder / "keys")},
@@ -40,4 +46,4 @@ async def main(url: str, folder: Path) -> None:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
-        asyncio.run(main(sys.argv[1], Path(temporary)))
+        asyncio.run(main(sys.argv[1], Path(temporary), merged="merged" in sys.argv))

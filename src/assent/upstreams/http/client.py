@@ -67,6 +67,7 @@ class HttpUpstream:
         self.streams = True
         """Whether the upstream answers with streams inside a session, as it last did."""
         self.described: Described | None = None
+        self._takes_handshake: bool | None = None
         self.sessions = UpstreamSessions(self)
         self.suspended_calls = SuspendedCalls()
         self.listed_resources = ListedPerOwner[tuple[str, str]]()
@@ -74,6 +75,19 @@ class HttpUpstream:
     @property
     def is_modern(self) -> bool:
         return self.described is not None and self.described.is_modern
+
+    async def takes_handshake(self, owner: CredentialOwner) -> bool:
+        """Whether a modern server accepts the handshake too. It is tried once; servers do not say it."""
+        if self._takes_handshake is None:
+            try:
+                _, peer = await self.open_session({}, owner)
+                await self.close_session(peer)
+                self._takes_handshake = True
+            except Unauthorized:
+                return False  # It says nothing about the handshake.
+            except (RpcError, ProtocolViolation):
+                self._takes_handshake = False
+        return self._takes_handshake
 
     async def ensure_described(self) -> Described:
         if self.described is None:

@@ -75,12 +75,16 @@ class HttpLink(McpLink):
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
     ) -> Result:
         server = self._server_for(mcp_request.caller)
-        if not server.is_modern or (mcp_request.session is not None and self.relayed):
+        if not server.is_modern or self._needs_session(mcp_request):
             return self._request_in_session(server, method, params, fields, mcp_request, safe)
         capabilities, owner = asks_of(mcp_request.capabilities), self._owner(mcp_request.caller)
         peer = SessionContext(LATEST_MODERN_VERSION, None, capabilities, owner)
         sent = with_log_level(params, mcp_request)
         return server.request(method, sent, peer, fields=fields, stream_listener=mcp_request.reply, safe=safe)
+
+    def _needs_session(self, mcp_request: McpRequest) -> bool:
+        """Whether the upstream may ask the client on the stream, which a modern request does not allow."""
+        return mcp_request.session is not None and (self.relayed or bool(asks_of(mcp_request.capabilities)))
 
     async def _request_in_session(
         self,
@@ -120,7 +124,8 @@ class HttpLink(McpLink):
             return await run(SessionContext(mcp_request.version, session.id, mcp_request.capabilities))
         if not server.is_modern:
             await server.ensure_described()
-        if server.is_modern:
+        asked = session is not None and self._needs_session(mcp_request)
+        if server.is_modern and not (asked and await server.takes_handshake(self._owner(principal))):
             capabilities = asks_of(mcp_request.capabilities)
             return await run(SessionContext(LATEST_MODERN_VERSION, None, capabilities, self._owner(principal)))
         # A modern client states its capabilities with each request, and one without a session has none.
