@@ -152,7 +152,7 @@ class Conversation:
         """Remember the values that a call passes to its tool, so that a result cannot make them trusted.
 
         `call` is the fingerprint of its arguments. Returns whether one of the values, or something that was not read,
-        can be suspicious in itself: without the user's words no other value is.
+        can be suspicious in itself: without the user's words no other value is (ADR 0184).
         """
         leaves, is_all = leaves_of(arguments)
         found, keys, hashed = not is_all, list[int](), self.hash
