@@ -13,7 +13,8 @@ from assent.core.claims import ClaimRecord
 from assent.errors import StoreError
 from assent.ports import Store
 from assent.stores import MemoryStore, SqliteStore, change_waiter
-from assent.stores.postgres import PostgresStore, notify
+from assent.stores.postgres import PostgresStore
+from assent.stores.postgres import store as postgres_store
 from support.postgres_server import drop_store, new_store_url
 from support.store_suite.drafts import NOW, approval_draft, claim_draft, decision, entry, succeeded
 
@@ -94,7 +95,7 @@ async def test_without_a_listener_looking_is_enough(url: str, monkeypatch: pytes
 
 async def test_where_nobody_can_listen_no_connection_stays_open(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As behind a pooler, or on a server that knows no LISTEN."""
-    monkeypatch.setattr(notify, "PAUSE", 0.0)
+    monkeypatch.setattr(postgres_store, "PAUSE", 0.0)
 
     async def refused(*_: object) -> None:
         raise asyncpg.FeatureNotSupportedError("LISTEN is not supported")
