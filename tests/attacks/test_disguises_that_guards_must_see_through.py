@@ -142,6 +142,11 @@ GUARDS: dict[str, tuple[dict[str, Any], list[Any], list[Any]]] = {
         ],
         ["2600::1", "10.0.0.1", "2002:808:808::1"],
     ),
+    "the metadata service in IPv6": (
+        {"rule": "block_metadata_hosts", "fields": ["v"]},
+        ["http://[::169.254.169.254]/", "http://[::ffff:0:a9fe:a9fe]/", "http://[64:ff9b:1::a9fe:a9fe]/"],
+        ["http://[2600::a9fe:a9fe]/", "http://[::1]/", "http://[fd00::7]/"],
+    ),
     "a mention behind a letter or as an entity": (
         {"rule": "block_mentions"},
         ["x@everyone", "hey.@everyone", "&#64;everyone", "<! here>", "1@here please"],

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from assent.core.tool import Tool
 from assent.rules.guards.addresses import UNCLEAR
 from assent.rules.guards.context import Context
-from assent.rules.guards.hosts import LONGEST_HOST, Address, as_address, embedded, first_host, hosts_of
+from assent.rules.guards.hosts import LONGEST_HOST, Address, as_address, embedded, first_host, hosts_of, is_public
 from assent.rules.guards.rule import Examples, ValueRule
 from assent.rules.guards.text import skeleton
 from assent.rules.guards.values import Fields
@@ -91,8 +91,13 @@ def _is_metadata(host: str) -> bool:
     address = as_address(host)
     if address is None:
         return host.lower().rstrip(".") in _NAMES
-    inside: Address | None = embedded(address) if isinstance(address, ipaddress.IPv6Address) else None
+    inside: Address | None = _inside(address) if isinstance(address, ipaddress.IPv6Address) else None
     return any(one in network for one in (address, inside) if one is not None for network in _NETWORKS)
+
+
+def _inside(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address in an IPv6 one; outside the public range also at its end: `::169.254.169.254`."""
+    return embedded(address) or (None if is_public(address) else ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
 
 
 def _may_have(schema: Any, rule: BlockMetadataHosts) -> bool:
