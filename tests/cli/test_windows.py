@@ -14,7 +14,8 @@ import pytest
 
 START = """
 import sys
-from assent.cli import demo, init, serve, wrap
+import zoneinfo  # The real one asks its system where time zones are.
+from assent.cli import commands, demo, init, serve, wrap
 import assent.cli
 sys.platform = "win32"
 for name in ("fcntl", "pwd", "uvloop", "resource", "grp"):
