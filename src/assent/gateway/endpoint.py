@@ -10,8 +10,7 @@ import orjson
 
 from assent.core.principal import Principal
 from assent.gateway.auth.challenges import Challenge
-from assent.gateway.auth.host_origin import KNOWN_NAMES, HostOriginPolicy
-from assent.gateway.cors import Cors
+from assent.gateway.auth.host_origin import KNOWN_NAMES, Cors, HostOriginPolicy
 from assent.gateway.dispatch import NEVER_STOPPED, Dispatcher, error_response, take_for_session
 from assent.gateway.exchange import STREAM, HttpExchange, NotAcceptable, ResponseWriter, SlowRequestTimer, read_exchange
 from assent.gateway.fair_share import NoPlace, Places

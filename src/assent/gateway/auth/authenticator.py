@@ -16,14 +16,12 @@ from assent.core.principal import Principal
 from assent.core.record_scope import is_operator
 from assent.errors import StoreError
 from assent.features import load_feature
-from assent.gateway.auth.api_keys import ConfiguredApiKeys, record_key
+from assent.gateway.auth.api_keys import ConfiguredApiKeys, StoredApiKeys, record_key
 from assent.gateway.auth.challenges import Challenge, challenge
 from assent.gateway.auth.failed_auth import FailedAuthCounter
-from assent.gateway.auth.host_origin import HostOriginPolicy
+from assent.gateway.auth.host_origin import Cors, HostOriginPolicy
 from assent.gateway.auth.introspection import Introspection
 from assent.gateway.auth.jwt import Issuer, JwtVerifier, is_jwt
-from assent.gateway.auth.stored_api_keys import StoredApiKeys
-from assent.gateway.cors import Cors
 from assent.ports import Store
 from assent.upstreams.credentials import SubjectToken, current_subject
 from assent.upstreams.http.circuit_breaker import current_caller
