@@ -11,8 +11,7 @@ from typing import Any
 import mcp_types as types
 import orjson
 
-from assent.client.catalogue import ServerCatalogue
-from assent.client.intent import Intent, dry_run_of, is_rehearsal, make_intent
+from assent.client.catalogue import Intent, ServerCatalogue, dry_run_of, is_rehearsal, make_intent
 from assent.client.options import ClientOptions, Journal
 from assent.client.question import Answer, Asker, PriceAndPreview, Question, RememberedApprovals, as_answer
 from assent.client.terminal import refuse

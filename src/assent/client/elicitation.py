@@ -14,7 +14,7 @@ from typing import Any
 import mcp_types as types
 import orjson
 
-from assent.client.intent import Intent, current
+from assent.client.catalogue import Intent, current
 from assent.client.options import Journal
 from assent.client.question import Answer, Question
 from assent.client.tool_policy import same_price

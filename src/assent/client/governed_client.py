@@ -15,12 +15,11 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from assent.client.adapters.fastmcp import fastmcp_client_factory
-from assent.client.catalogue import ListedTool, ServerCatalogue
+from assent.client.catalogue import ConversationMeta, Intent, ListedTool, ServerCatalogue, is_rehearsal, make_intent
 from assent.client.checks import PreCallChecks
 from assent.client.connection import ConnectedClient, Login, LoginHook, ServerConnection, Unreached, unless_challenged
 from assent.client.elicitation import ServerQuestions
 from assent.client.idempotency import IdempotencyKeys, keyed_http, new_key, watched
-from assent.client.intent import ConversationMeta, Intent, is_rehearsal, make_intent
 from assent.client.options import ClientOptions, Journal, Noted
 from assent.client.question import UNTRUSTED, Asker
 from assent.client.secrets import Delivery, SecretRedactor

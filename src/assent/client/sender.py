@@ -13,9 +13,9 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
+from assent.client.catalogue import ConversationMeta, Intent, current
 from assent.client.connection import Challenged, LoginHook, ServerConnection, Unreached, unless_challenged
 from assent.client.idempotency import IdempotencyKeys
-from assent.client.intent import ConversationMeta, Intent, current
 from assent.client.options import ClientOptions, Journal
 from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Tier

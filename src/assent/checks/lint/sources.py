@@ -11,7 +11,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, Literal
 
-from assent.checks.lint.json_positions import lines_of_names
+from assent.checks.lint.file_edits import lines_of_names
 from assent.checks.lint.suppressions import Suppression, in_comments
 from assent.checks.lint.target import LintedTool, Target, subject_of
 from assent.contract.files import contract_paths, is_pattern, load_written, parse_written
