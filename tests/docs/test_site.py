@@ -17,6 +17,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 
+from assent.core.refusals import CATALOGUE
+from assent.people.api.problems import FAULTS
 from support.chromium import chromium_page, needs_chromium
 
 ROOT = Path(__file__).parents[2]
@@ -154,3 +156,8 @@ async def test_the_copy_button_copies_the_commands_alone(site: Path) -> None:
             await block.hover()
             await block.locator("button").first.click()
             assert await page.evaluate("navigator.clipboard.readText()") == "assent approvals list"
+
+
+def test_the_type_of_every_problem_leads_to_its_row(site: Path) -> None:
+    anchors = PageParser(site / "refusals.html").anchors
+    assert {*CATALOGUE, *FAULTS} <= anchors
