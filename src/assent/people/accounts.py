@@ -15,8 +15,8 @@ from assent.core.characters import plain_form
 from assent.core.document import Document
 from assent.core.principal import AT_THE_COMMAND_LINE, Principal, person_of
 from assent.gateway.auth.api_keys import digest_secret
-from assent.people.passkey_records import KIND as PASSKEYS
 from assent.people.sessions import KIND as SESSIONS
+from assent.people.sessions import PASSKEYS
 from assent.ports import Ports
 from assent.upstreams.credentials import PersonOwner
 from assent.upstreams.vault import CredentialVault

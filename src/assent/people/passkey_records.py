@@ -13,9 +13,9 @@ from webauthn.helpers.decoded_public_key_to_cryptography import decoded_public_k
 from assent.core.audit import Entry, principal_values
 from assent.core.document import Document
 from assent.core.principal import Principal
+from assent.people.sessions import PASSKEYS as KIND
 from assent.ports import Ports
 
-KIND = "console_passkey"
 MOST_OF_A_PERSON = 20
 
 

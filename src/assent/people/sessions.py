@@ -22,6 +22,8 @@ from assent.pipeline.step_up import shortfall
 from assent.ports import Ports, Store
 
 KIND = "console_session"
+PASSKEYS = "console_passkey"
+"""The kind of the records of passkeys. It is here because the core reads it, and passkeys need a further package."""
 IDLE = 8 * 3600.0
 LONGEST = 12 * 3600.0
 TOUCH_EVERY = 60.0
