@@ -13,7 +13,7 @@ from webauthn.helpers.decoded_public_key_to_cryptography import decoded_public_k
 from assent.core.audit import Entry, principal_values
 from assent.core.document import Document
 from assent.core.principal import Principal
-from assent.people.sessions import PASSKEYS as KIND
+from assent.people.sessions import PASSKEYS
 from assent.ports import Ports
 
 MOST_OF_A_PERSON = 20
@@ -45,7 +45,7 @@ def handle_of(tenant: str, person: str) -> bytes:
 async def passkeys_of(ports: Ports, owner: Principal) -> list[Passkey]:
     """The passkeys of a person."""
     start = handle_of(owner.tenant, owner.id).hex()[:32] + "."
-    found = await ports.store.documents(KIND, ports.now(), after=start, limit=MOST_OF_A_PERSON + 1)
+    found = await ports.store.documents(PASSKEYS, ports.now(), after=start, limit=MOST_OF_A_PERSON + 1)
     mine = [passkey_of(one) for one in found if one.id.startswith(start)]
     return sorted(mine, key=lambda one: one.added_at)
 
@@ -56,7 +56,7 @@ async def remove_passkey(ports: Ports, owner: Principal, id: str, by: Principal)
     if passkey is None:
         return False
     entry = passkey_entry(ports, "removed", passkey, by)
-    return await ports.store.delete_document(KIND, id, ports.now(), entry=entry) is not None
+    return await ports.store.delete_document(PASSKEYS, id, ports.now(), entry=entry) is not None
 
 
 def plain_key(passkey: Passkey) -> str:
@@ -78,7 +78,7 @@ def record_id(handle: bytes, credential: bytes) -> str:
 
 def document_of(passkey: Passkey) -> Document:
     body = {name: value for name, value in asdict(passkey).items() if name not in ("id", "tenant", "version")}
-    return Document(KIND, passkey.id, orjson.dumps(body), passkey.tenant)
+    return Document(PASSKEYS, passkey.id, orjson.dumps(body), passkey.tenant)
 
 
 def passkey_of(kept: Document) -> Passkey:

@@ -33,7 +33,6 @@ from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.people.console.page import PageError
 from assent.people.passkey_records import (
-    KIND,
     MOST_OF_A_PERSON,
     Passkey,
     document_of,
@@ -43,6 +42,7 @@ from assent.people.passkey_records import (
     passkeys_of,
     record_id,
 )
+from assent.people.sessions import PASSKEYS
 from assent.ports import Ports, Store
 
 USED = "console_used_challenge"
@@ -176,7 +176,7 @@ async def find_passkey(ports: Ports, said: dict[str, Any], owner: Principal | No
     except (KeyError, TypeError, ValueError, AttributeError):
         raise unknown_passkey() from None
     id = record_id(handle if owner is None else handle_of(owner.tenant, owner.id), credential)
-    kept = await ports.store.document(KIND, id, ports.now())
+    kept = await ports.store.document(PASSKEYS, id, ports.now())
     if kept is None:
         raise unknown_passkey()
     return passkey_of(kept)
