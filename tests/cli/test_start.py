@@ -27,7 +27,7 @@ RULES = {
     "assent.contract.infer.classifier",
     "assent.checks.lint.run",
     "assent.upstreams.openapi.api",
-    "assent.people.api",
+    "assent.people.api.app",
 }
 
 

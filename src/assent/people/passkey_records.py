@@ -6,9 +6,6 @@ import hashlib
 from dataclasses import asdict, dataclass
 
 import orjson
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from webauthn.helpers import base64url_to_bytes, bytes_to_base64url, decode_credential_public_key
-from webauthn.helpers.decoded_public_key_to_cryptography import decoded_public_key_to_cryptography
 
 from assent.core.audit import Entry, principal_values
 from assent.core.document import Document
@@ -61,6 +58,10 @@ async def remove_passkey(ports: Ports, owner: Principal, id: str, by: Principal)
 
 def plain_key(passkey: Passkey) -> str:
     """The public key as base64url of its DER form (SubjectPublicKeyInfo), which needs no CBOR to be read."""
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+    from webauthn.helpers import base64url_to_bytes, bytes_to_base64url, decode_credential_public_key
+    from webauthn.helpers.decoded_public_key_to_cryptography import decoded_public_key_to_cryptography
+
     decoded = decode_credential_public_key(base64url_to_bytes(passkey.public_key))
     key = decoded_public_key_to_cryptography(decoded)
     return bytes_to_base64url(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo))
