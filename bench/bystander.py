@@ -25,7 +25,8 @@ from bench.processes import Served, serve, server
 
 SQL = "SELECT " + ", ".join(f"a{number}" for number in range(1_200)) + " FROM t"
 MAIL = "Dear Ann, write to ann.lee@example.com or call +49 30 1234567 about https://example.com/a?b=c today.\n"
-BARE = "tool_97"
+BARE = "tool_90"
+"""The last tool that the server lists. No guard is placed on it."""
 BAR = 2.0
 PACE = 0.1
 """Seconds between two large calls of a caller."""
