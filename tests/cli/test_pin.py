@@ -213,3 +213,10 @@ def test_a_tool_without_a_name_cannot_be_accepted(lock: Path, name: str) -> None
     assert isinstance(result.exception, SettingsError)
     assert "it lists a tool without a name" in str(result.exception)
     assert not lock.exists()
+
+
+def test_writing_starts_each_server_once(lock: Path) -> None:
+    started = lock.parent / "started"
+    program = f"open({str(started)!r}, 'a').write('x')\n{PROGRAM}"
+    assert run("--lock", lock, "--write", "--", sys.executable, "-c", program, "Lists notes.").exit_code == 0
+    assert started.read_text() == "x"

@@ -168,3 +168,20 @@ def test_agents_that_people_let_in_are_callers_who_can_authenticate(tmp_path: Pa
     embedded = parse_settings(configuration(tmp_path, {}, auth={"embedded": {}}))
     assert not asyncio.run(has_no_credentials(embedded, MemoryStore()))
     check_bind(embedded, "0.0.0.0")
+
+
+async def test_serve_says_where_people_decide_what_waits_what_was_refused_and_who_came_with_a_wrong_key(
+    tmp_path: Path,
+) -> None:
+    async with over_http(Shop().server) as shop:
+        file = tmp_path / "assent.yaml"
+        file.write_text(configuration(tmp_path, {"shop": {"url": shop}}))
+        async with commanded("serve", "-c", str(file), "--port", "0") as command:
+            url = (await command.said(r"at (http\S+/mcp)"))[1]
+            await command.said(r"People decide at http\S+/console/")
+            await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": "1"}))
+            await command.said(r"Waiting: delete_order of anonymous needs a person: http\S+/console/approvals/\w+")
+            await post(url, rpc("tools/call", name="delete_order", arguments={"order_id": 7}))
+            await command.said("Refused: delete_order: validate")
+            await post(url, rpc("tools/list"), authorization="Bearer assent_wrong000_key")
+            await command.said("Wrong credentials from 127.0.0.1: authenticate.invalid")
