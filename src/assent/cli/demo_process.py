@@ -175,7 +175,8 @@ def _write(folder: Path, upstream: str, gateway: str) -> Path:
         "upstreams": {UPSTREAM: {"url": upstream}},
         "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
     }
-    wrapped = {"auth": {"stdio": {"kind": "agent", "scopes": ["*"], "name": "desktop"}}}
+    wrapped: dict[str, Any] = {"auth": {"stdio": {"kind": "agent", "scopes": ["*"], "name": "desktop"}}}
+    wrapped |= {"engine": "off"}  # An engine keeps its files outside of the demo's folder.
     contracts = resources.files("assent.testing.demo").joinpath("contracts.yaml").read_text(encoding="utf-8")
     for name, settings in (("assent.yaml", common | served), ("client.yaml", common | wrapped)):
         text = f"{MARK}, afresh each time.\n{write_yaml(settings)}"

@@ -116,7 +116,12 @@ def is_switched_off(file: str) -> bool:
             lines = opened.read().split(b"\n")
     except OSError:
         return False
-    return any(line.startswith(b"engine:") and line[7:].partition(b"#")[0].strip() == b"off" for line in lines)
+    return any(line.startswith(b"engine:") and _plain(line[7:]) == b"off" for line in lines)
+
+
+def _plain(value: bytes) -> bytes:
+    """A value of YAML without its comment and quotes."""
+    return value.partition(b"#")[0].strip().strip(b"\"'")
 
 
 def _body(wrap: Wrap, config: str | None, folder: str, environment: Mapping[str, str]) -> bytes:
