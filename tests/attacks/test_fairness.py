@@ -79,7 +79,7 @@ async def listeners(folder: Path) -> AsyncIterator[Listeners]:
 
 
 async def test_one_caller_has_a_bounded_number_of_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assent.gateway.generation.MOST_STREAMS_OF_ONE", 3)
+    monkeypatch.setattr("assent.gateway.runtime.MOST_STREAMS_OF_ONE", 3)
     async with listeners(tmp_path) as callers:
         statuses = [(await callers.open(CI)).status_code for _ in range(5)]
         assert statuses == [200, 200, 200, 429, 429]

@@ -42,7 +42,7 @@ USES = {
     "store": [["store", "migrate"], ["store", "check"]],
     "verify": [["verify", "evil"]],
 }  # fmt: skip
-NEVER_LOOK = {"classify", "demo", "init", "rule", "trust", "wrap"}
+NEVER_LOOK = {"classify", "demo", "engine", "hook", "init", "rule", "trust", "wrap"}
 """The commands that use no configuration of the current folder."""
 
 

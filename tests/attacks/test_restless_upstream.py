@@ -14,6 +14,7 @@ import pytest
 from assent.config.load import parse_settings
 from assent.gateway import monitor
 from assent.gateway.app import GatewayApp, open_gateway
+from assent.upstreams.link import UpstreamLink
 from support.gateways import configuration
 from support.scripted_server import Conversation, ScriptedServer
 
@@ -76,7 +77,7 @@ async def test_an_upstream_that_always_says_its_tools_changed_is_asked_after_a_p
         await asyncio.Event().wait()
 
     watcher = monitor.UpstreamMonitor(refresh, lambda name: False, lambda message: None, rest)
-    watcher.begin("things", None)
+    watcher.begin("things", UpstreamLink("things"))
     watcher.refresh_now("things")
     await asyncio.wait_for(resting.wait(), 10)
     assert (asked, rests) == (["things"], [20.0])

@@ -24,7 +24,11 @@ async def test_a_command_decides_with_the_settings_of_the_gateway(tmp_path: Path
     try:
         ours, theirs = command.rules, gateway.ports.rules
         assert ours._replace(flow=None, guards=()) == theirs._replace(flow=None, guards=())
-        assert [one.rule for one in ours.guards] == [one.rule for one in theirs.guards] == ["bounds"]
+        assert (
+            [one.rule for one in ours.guards]
+            == [one.rule for one in theirs.guards]
+            == ["bounds", "block_metadata_hosts"]
+        )
         assert ours.policy_digest
     finally:
         await command.store.close()

@@ -92,6 +92,9 @@ async def test_a_defect_is_logged_by_its_place_and_not_by_its_words(log: io.Stri
     async with gateway(tmp_path, {"dead": {"url": "http://127.0.0.1:9/mcp"}}) as (url, gateway_app):
 
         class Broken:
+            def itself(self) -> Broken:
+                return self
+
             def __getattr__(self, _name: str) -> Any:
                 raise ValueError(CANARY) from KeyError(CANARY)
 

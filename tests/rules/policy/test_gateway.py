@@ -182,7 +182,7 @@ async def test_a_tool_whose_arguments_change_under_a_policy_is_denied(
 ) -> None:
     rule = """@id("few") forbid (principal, action == Assent::Action::"list_orders", resource)
     when { context.input has limit && context.input.limit > 10 };"""
-    async with shop(tmp_path, rule) as (url, app, one):
+    async with shop(tmp_path, rule, pins="off") as (url, app, one):
         assert (await call(url, "list_orders", {"limit": 1}, **bearer(CI)))["result"]
         one.server._tool_manager._tools.pop("list_orders")
 
