@@ -142,9 +142,7 @@ def answered(environment: dict[str, str], version: str, protocol: int = wire.PRO
         connection = place.connect(found)
         assert connection is not None
         with connection:
-            connection.settimeout(20)
-            connection.sendall(greeting(version, protocol, found.identity))
-            return client._exchange(connection, b"", 20)
+            return client._exchange(connection, greeting(version, protocol, found.identity), 20)
     finally:
         os.close(found.descriptor)
 
