@@ -105,7 +105,8 @@ async def test_another_user_cannot_use_the_engine(tmp_path: Path) -> None:
     # Even with the folder and the socket open to all, the engine looks at who is there.
     Path(found.folder).chmod(0o755)
     socket_file.chmod(0o777)
-    assert heard_by_stranger(socket_file) == "nothing"
+    closed = {"nothing", "ConnectionResetError", "BrokenPipeError"}  # The engine closes before or after the question.
+    assert heard_by_stranger(socket_file) in closed
     Path(found.folder).chmod(0o700)
     assert (await client.end())[0] == 0
 
