@@ -22,6 +22,10 @@ pytest.register_assert_rewrite("support.store_suite")
 settings.register_profile("steady", steady)
 settings.load_profile("steady")
 
+# What a build server or a coding agent sets would tell a hook that nobody is there to be asked.
+for _name in ("CI", "CLAUDE_CODE_ENTRYPOINT"):
+    os.environ.pop(_name, None)
+
 MEMORY, ROOM = Path("/dev/shm"), 1 << 30
 LONGEST = (
     "torture/test_crashes.py",
