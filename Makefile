@@ -74,10 +74,10 @@ docs-reference: install
 	$(BIN)/python docs/site/pictures.py
 
 package: install
-	$(BIN)/python tests/support/package_check.py
+	$(BIN)/python tests/support/suite/package_check.py
 
 release-check: install
-	$(BIN)/python tests/support/package_check.py --release
+	$(BIN)/python tests/support/suite/package_check.py --release
 
 demo: $(PRODUCT)
 	@$(BIN)/assent demo

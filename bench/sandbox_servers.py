@@ -28,7 +28,7 @@ from assent.gateway.app import open_gateway
 from assent.gateway.status_pages import StatusPages
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-from support.loopback_server import serving
+from support.servers.loopback_server import serving
 
 WITHIN = 20.0
 

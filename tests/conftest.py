@@ -11,9 +11,9 @@ import pytest
 from hypothesis import settings
 
 from assent.config.trust import trust
-from support.engines import end_engines_under, stop_engines
-from support.hypothesis_profile import steady
-from support.soak import Told
+from support.processes.engines import end_engines_under, stop_engines
+from support.suite.hypothesis_profile import steady
+from support.suite.soak import Told
 
 # Asserts of the public suite of stores say what differed.
 pytest.register_assert_rewrite("support.store_suite")

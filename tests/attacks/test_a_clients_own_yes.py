@@ -24,16 +24,16 @@ from assent.core.principal import Principal
 from assent.mcp.requests import QUESTION_OPEN
 from assent.pipeline.approve import approve
 from assent.testing import AGENT, ANN, World
-from support.console_browser import signed_in
-from support.gateways import ANYBODY, shop_gateway
-from support.problems import problem
-from support.transports import ROOT
-from support.wrap_process import ASSENT, home
+from support.clients.transports import ROOT
+from support.console.plain_browser import signed_in
+from support.decisions.problems import problem
+from support.gateway.gateways import ANYBODY, shop_gateway
+from support.gateway.wrap_process import ASSENT, home
 
 UNKNOWN = replace(AGENT, asks=None)
 ERAS = ["legacy", "2026-07-28"]
 SLOW = 30.0
-ODD = str(ROOT / "tests" / "support" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
 
 
 class Bypass:

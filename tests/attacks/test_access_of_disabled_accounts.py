@@ -9,9 +9,9 @@ import pytest
 
 from assent.people.authorization_server.records import Grant, GrantStore
 from assent.stores.memory import MemoryStore
-from support.console_browser import signed_in
-from support.console_people import make_account
-from support.gateways import gateway
+from support.console.people import make_account
+from support.console.plain_browser import signed_in
+from support.gateway.gateways import gateway
 
 
 def grant_of(person: str, tenant: str = "local") -> Grant:

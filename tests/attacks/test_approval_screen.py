@@ -13,13 +13,13 @@ from mcp import Client, StdioServerParameters
 from assent.core.outcome import Pause
 from assent.gateway.edge_ports import MOST_LOOKED_AT, real_paths
 from assent.testing import World
-from support.console_browser import signed_in
-from support.gateways import post, rpc, shop_gateway
-from support.problems import problem
-from support.transports import ROOT, Person
-from support.wrap_process import ASSENT, home
+from support.clients.transports import ROOT, Person
+from support.console.plain_browser import signed_in
+from support.decisions.problems import problem
+from support.gateway.gateways import post, rpc, shop_gateway
+from support.gateway.wrap_process import ASSENT, home
 
-ODD = str(ROOT / "tests" / "support" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
 
 
 async def asked(**arguments: Any) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from assent.cli import cli
-from support.gateways import configuration
+from support.gateway.gateways import configuration
 
 
 @pytest.fixture(autouse=True)

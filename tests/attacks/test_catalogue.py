@@ -11,8 +11,8 @@ from assent.contract.yaml_document import write_yaml
 from assent.core.tool import Tool
 from assent.gateway.reload import ConfigReloader, signature, watched_files
 from gateway.test_reload import desk
-from support.gateways import Shop, post, rpc
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import Shop, post, rpc
 
 FORBIDDEN = {"side_effect": "read", "risk": "forbidden"}
 WHOLE = {"list_orders": FORBIDDEN, "place_order": FORBIDDEN}

@@ -17,8 +17,8 @@ from assent.contract.model import Contract
 from assent.core.tool import MOST_VALUES, compile_tool
 from assent.pipeline.effects import EffectRunner
 from assent.stores import MemoryStore
-from support.gateways import gateway, post, rpc
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import gateway, post, rpc
 
 ITEMS = {"type": "object", "properties": {"items": {"type": "array", "items": {"type": "string"}}}}
 EITHER = {"anyOf": [{"items": {"type": "string"}}, {"items": {"type": "boolean"}}]}

@@ -27,9 +27,9 @@ from assent.upstreams.http.sessions import SessionContext, UpstreamSessions
 from assent.upstreams.stdio.process import LaunchSpec, ServerProcess
 from assent.upstreams.stdio.stderr import StderrLog
 from assent.upstreams.subscriptions import MOST_OF_ONE, ResourceInterest, TooManyResources
-from support import careless_server
-from support.gateways import ANN_KEY, CI, HEADERS, gateway, rpc
-from support.scripted_server import Conversation, Script, ScriptedServer
+from support.gateway.gateways import ANN_KEY, CI, HEADERS, gateway, rpc
+from support.servers import careless_server
+from support.servers.scripted_server import Conversation, Script, ScriptedServer
 
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
 META = {

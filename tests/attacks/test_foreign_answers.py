@@ -18,8 +18,8 @@ from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.http.sessions import SessionContext
-from support.gateways import shop_gateway
-from support.scripted_server import Conversation, ScriptedServer
+from support.gateway.gateways import shop_gateway
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 ERROR = {"code": -32602, "message": "nothing ran"}
 

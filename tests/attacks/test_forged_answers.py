@@ -14,10 +14,10 @@ import pytest
 from mcp_types import LOG_LEVEL_META_KEY
 
 from assent.contract.yaml_document import write_yaml
-from support import careless_server
-from support.gateways import HEADERS, gateway, post, rpc
-from support.scripted_server import Conversation, ScriptedServer
-from support.wrap_process import home, running
+from support.gateway.gateways import HEADERS, gateway, post, rpc
+from support.gateway.wrap_process import home, running
+from support.servers import careless_server
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 TOOLS = [
     {"name": name, "description": "Does it.", "inputSchema": {"type": "object", "properties": {"x": {}}}}

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from assent.cli import COMMANDS
-from support.page_walk import Terminal
+from support.documents.page_walk import Terminal
 
 ASSENT = [str(Path(sys.executable).with_name("assent"))]
 USES = {

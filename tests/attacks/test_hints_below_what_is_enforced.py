@@ -14,9 +14,9 @@ from assent.contract.profiles import profile, profile_names
 from assent.contract.wire import SPECIFIED_DEFAULTS, read_claims
 from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
 from assent.upstreams.known import known_contracts, known_servers
-from support.gateways import gateway, post, rpc
-from support.openapi_documents import ok, sending
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import gateway, post, rpc
+from support.openapi.documents import ok, sending
 
 LAX = {name: not default for name, default in SPECIFIED_DEFAULTS.items()}
 STRICT = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from support.gateways import gateway
-from support.scripted_server import Conversation, ScriptedServer
+from support.gateway.gateways import gateway
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
 

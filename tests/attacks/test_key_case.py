@@ -18,11 +18,11 @@ import pytest
 from assent.core.member_names import Spelling, fold
 from assent.mcp.jsonrpc import PARAMS, rebuild
 from assent.mcp.strict_json import Malformed
-from support import careless_server
-from support.careless_server import Careless
-from support.gateways import gateway, post, rpc
-from support.scripted_server import Conversation, ScriptedServer
-from support.wrap_process import home, running
+from support.gateway.gateways import gateway, post, rpc
+from support.gateway.wrap_process import home, running
+from support.servers import careless_server
+from support.servers.careless_server import Careless
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 HELLO = rpc("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "x", "version": "1"})
 DELETE = {"name": "delete_all", "arguments": {}}

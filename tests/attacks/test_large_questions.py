@@ -16,7 +16,7 @@ from assent.core.outcome import Pause, Refusal, problem_in
 from assent.core.shown_arguments import MOST_SHOWN
 from assent.stores.open import open_store
 from assent.testing import World
-from support.gateways import post, rpc, shop_gateway
+from support.gateway.gateways import post, rpc, shop_gateway
 
 LARGE = 3_500_000
 MOST_GROWTH = 120_000_000

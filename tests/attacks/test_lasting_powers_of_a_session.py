@@ -13,9 +13,9 @@ import pytest
 from assent.core.principal import Principal
 from assent.people.accounts import find_account, make_enrolment
 from assent.people.console.start import make_link_token
-from support.console_browser import EVERY_ROLE, Browser, browser, signed_in
-from support.console_people import enrol, make_account
-from support.gateways import post, shop_gateway
+from support.console.people import enrol, make_account
+from support.console.plain_browser import EVERY_ROLE, Browser, browser, signed_in
+from support.gateway.gateways import post, shop_gateway
 
 KEY = {"name": "spare", "kind": "human", "mode": "live", "role": "operator"}
 ROOT = Principal("root", "human", roles=frozenset({"operator"}))

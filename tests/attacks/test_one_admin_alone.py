@@ -23,9 +23,9 @@ from assent.core.document import Document
 from assent.core.principal import Principal, person_of
 from assent.errors import SettingsError
 from assent.upstreams.credentials import PersonOwner, owner_of
-from support.console_browser import signed_in
-from support.gateways import CONTRACTS, post, rpc, shop_gateway
-from support.problems import problem
+from support.console.plain_browser import signed_in
+from support.decisions.problems import problem
+from support.gateway.gateways import CONTRACTS, post, rpc, shop_gateway
 
 ROLES = {"adm": ["admin", "approver"], "carol": ["approver"], "dan": ["approver"]}
 CALL = rpc("tools/call", name="delete_order", arguments={"order_id": "o-1"})

@@ -35,9 +35,9 @@ from assent.core.outcome import problem_in
 from assent.errors import SettingsError
 from assent.pipeline.approve import approve
 from assent.testing import ANN
-from support.gateways import ANN_KEY, ANYBODY, CI, HEADERS, configuration, gateway, post, rpc, shop_gateway
-from support.scripted_server import Conversation, ScriptedServer
-from support.transports import Person, connect
+from support.clients.transports import Person, connect
+from support.gateway.gateways import ANN_KEY, ANYBODY, CI, HEADERS, configuration, gateway, post, rpc, shop_gateway
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 CLIENT = {"capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
 

@@ -11,8 +11,8 @@ import httpx2
 
 from assent.stores import open_store
 from assent.stores.probe import StoreProbe
-from support.gateways import shop_gateway
-from support.postgres_server import drop_store, new_store_url
+from support.gateway.gateways import shop_gateway
+from support.stores.postgres_server import drop_store, new_store_url
 
 
 def forbid_writes(database: Path) -> None:

@@ -15,8 +15,8 @@ from assent.config.load import parse_settings
 from assent.gateway import monitor
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.upstreams.link import UpstreamLink
-from support.gateways import configuration
-from support.scripted_server import Conversation, ScriptedServer
+from support.gateway.gateways import configuration
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 TOOLS = 1_000
 

@@ -11,9 +11,9 @@ from mcp.server import MCPServer
 from assent.config.load import parse_settings
 from assent.core.catalogue import Catalogue
 from assent.gateway.idle_rules import idle_rules
-from support.gateways import Shop, configuration, gateway
-from support.processes import commanded
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import Shop, configuration, gateway
+from support.processes.servers import commanded
 
 GUARD = {"rule": "bounds", "fields": ["amount"], "most": 1}
 

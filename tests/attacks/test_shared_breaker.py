@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 from mcp.server import MCPServer
 
-from support.gateways import ANN_KEY, CI, gateway, post, rpc
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import ANN_KEY, CI, gateway, post, rpc
 
 KEYS = [
     {"name": "slow", "key": CI, "kind": "agent", "tenant": "red", "scopes": ["*"]},

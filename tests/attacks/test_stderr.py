@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from assent.upstreams.stdio.stderr import ALLOWED, LONGEST_LINE, WINDOW, StderrLog
-from support.gateways import configuration, post, rpc
-from support.processes import commanded
-from support.transports import ROOT
-from support.wrap_process import home, running
+from support.clients.transports import ROOT
+from support.gateway.gateways import configuration, post, rpc
+from support.gateway.wrap_process import home, running
+from support.processes.servers import commanded
 
-LOUD = [sys.executable, str(ROOT / "tests" / "support" / "flooding_server.py")]
+LOUD = [sys.executable, str(ROOT / "tests" / "support" / "servers" / "flooding_server.py")]
 MOST = 1_000_000
 
 

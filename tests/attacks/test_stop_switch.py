@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from assent.core.principal import Principal
-from support.gateway_api import scene
-from support.gateways import post, rpc, shop_gateway
+from support.gateway.api import scene
+from support.gateway.gateways import post, rpc, shop_gateway
 
 ROOT = Principal("root", "human", roles=frozenset({"operator"}))
 

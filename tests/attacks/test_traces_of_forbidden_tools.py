@@ -19,8 +19,8 @@ from assent import Assent, contract
 from assent.contract.yaml_document import write_yaml
 from assent.core.tool_mentions import Mentions
 from assent.fastmcp import Assent as FastMCPAssent
-from support.gateways import ANN_KEY, CI, gateway, post, rpc
-from support.transports import connect, over_http
+from support.clients.transports import connect, over_http
+from support.gateway.gateways import ANN_KEY, CI, gateway, post, rpc
 
 SECRET = "read_private_key"
 TEXT = f"Lists orders. Unlike {SECRET}, it changes nothing. Up to ten."

@@ -12,11 +12,11 @@ from mcp import Client, StdioServerParameters
 from mcp.client import session
 from mcp_types import PromptReference
 
-from support.transports import ROOT
-from support.wrap_process import ASSENT, home, running
+from support.clients.transports import ROOT
+from support.gateway.wrap_process import ASSENT, home, running
 
 SECRET = "read_private_key"
-SERVER = (sys.executable, str(ROOT / "tests" / "support" / "mentioning_server.py"))
+SERVER = (sys.executable, str(ROOT / "tests" / "support" / "servers" / "mentioning_server.py"))
 
 
 @asynccontextmanager

@@ -13,8 +13,8 @@ from assent.contract.reader import read_contract
 from assent.core.outcome import Answer, Refusal
 from assent.core.secrets import ALREADY_DELIVERED
 from assent.testing import World
-from support.client_person import Somebody
-from support.openapi_documents import api, ok
+from support.clients.person import Somebody
+from support.openapi.documents import api, ok
 
 TOKEN = "t0ken-7f3a"
 ASKS_NOBODY = {"confirmation": {"by": "none", "because": "The test asks nobody."}}

@@ -8,8 +8,8 @@ import pytest
 
 from assent.mcp.jsonrpc import RpcError
 from assent.upstreams.credentials import SHARED
-from support.gateways import gateway
-from support.oauth_server import oauth_server
+from support.gateway.gateways import gateway
+from support.identity.oauth_server import oauth_server
 from upstreams.oauth.test_gateway import settings
 from upstreams.oauth.test_tokens import sign_in
 

@@ -7,9 +7,9 @@ import pytest
 
 from assent.audit import verifier
 from assent.audit.store_check import verify_store
-from support.audit_adversary import INSIDERS, OUTSIDERS, attack, make_victim
-from support.audit_logs import Scene, make_scene
-from support.soak import rounds
+from support.audit.adversary import INSIDERS, OUTSIDERS, attack, make_victim
+from support.audit.logs import Scene, make_scene
+from support.suite.soak import rounds
 
 ROUNDS, TORTURE_ROUNDS, SEED = 10_000, 1_000_000, 6962
 VICTIMS = [  # how often, size, rotations, erasures

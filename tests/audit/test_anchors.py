@@ -14,7 +14,7 @@ from assent.audit.anchors import (
     file_name,
     publish_all,
 )
-from support.audit_logs import Scene, make_scene
+from support.audit.logs import Scene, make_scene
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from assent.audit.merkle import hash_leaf
 from assent.audit.notes import BadKey, PublicKey
 from assent.audit.protocols import StaleCheckpoint
 from assent.files import Disk
-from support.audit_logs import ORIGIN, START, call_entry, keys_of, secret_key
-from support.audit_memory import MemoryEntries, root_of
+from support.audit.logs import ORIGIN, START, call_entry, keys_of, secret_key
+from support.audit.memory import MemoryEntries, root_of
 
 NOW = START // 1000
 

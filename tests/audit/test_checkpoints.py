@@ -14,10 +14,10 @@ from assent.audit.merkle import (
 )
 from assent.audit.notes import BadNote, PublicKey, SecretKey
 from assent.audit.verifier import split_checkpoints, verify_proof
-from support import audit_vectors
-from support.audit_logs import ORIGIN, secret_key
-from support.audit_memory import root_of
-from support.log_parts import reader_of
+from support.audit import vectors as audit_vectors
+from support.audit.log_parts import reader_of
+from support.audit.logs import ORIGIN, secret_key
+from support.audit.memory import root_of
 
 ROW = [hash_leaf(b"%d" % number) for number in range(20)]
 NOW = 1_764_000_000

@@ -10,7 +10,7 @@ from assent.audit.leaf_encoder import seal
 from assent.audit.log_reader import Selection, read_row
 from assent.audit.merkle import hash_leaf
 from assent.audit.ocsf import ocsf_event, shape_for
-from support.audit_logs import ORIGIN, START, Scene, make_scene
+from support.audit.logs import ORIGIN, START, Scene, make_scene
 
 
 @pytest.fixture

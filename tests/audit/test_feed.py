@@ -12,7 +12,7 @@ from assent.audit.leaf import redact
 from assent.audit.leaf_encoder import seal
 from assent.core.action_template import LINE_LIMIT, ActionTemplate, BadTemplate
 from assent.core.question import visible
-from support.audit_logs import START
+from support.audit.logs import START
 
 
 def feed(rows, templates):

@@ -8,8 +8,8 @@ import pytest
 
 from assent.audit import bundle, checkpoints, notes, verifier
 from assent.audit.bundle import head_bytes
-from support.audit_adversary import lay_out, make_victim, sign_again
-from support.audit_logs import ORIGIN, START
+from support.audit.adversary import lay_out, make_victim, sign_again
+from support.audit.logs import ORIGIN, START
 
 AT = b'{"at":1764000000500,'
 LEAVES = {

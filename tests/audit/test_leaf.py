@@ -12,8 +12,8 @@ from assent.audit.leaf import BadEntry, check, commit, leaf_bytes, pack, parse_l
 from assent.audit.leaf_encoder import seal
 from assent.audit.verifier import matches
 from assent.contract.digest import NotCanonicalError, canonical
-from support.audit_logs import START
-from support.log_parts import redaction
+from support.audit.log_parts import redaction
+from support.audit.logs import START
 
 FACTS = {"claim": "c_1", "tool": "place_order", "tier": "external_spend", "risk": "critical", "mode": "live"}
 VALUES = {"principal": {"id": "ann@example.com"}, "arguments": {"item": "scene", "amount": 120.5}}

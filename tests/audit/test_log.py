@@ -13,9 +13,9 @@ from assent.audit.notes import parse as parse_note
 from assent.audit.protocols import StaleCheckpoint
 from assent.audit.tiles import Tile
 from assent.audit.verifier import verify_proof
-from support.audit_logs import ORIGIN, START, Scene, call_entry, keys_of, make_scene, secret_key
-from support.audit_memory import MemoryCheckpoints, MemoryTiles, root_of
-from support.log_parts import tiles_of
+from support.audit.log_parts import tiles_of
+from support.audit.logs import ORIGIN, START, Scene, call_entry, keys_of, make_scene, secret_key
+from support.audit.memory import MemoryCheckpoints, MemoryTiles, root_of
 
 NOW = START // 1000
 

@@ -19,9 +19,9 @@ from assent.audit.merkle import (
     verify_consistency,
     verify_inclusion,
 )
-from support import audit_vectors
-from support.audit_memory import root_of
-from support.log_parts import reader_of
+from support.audit import vectors as audit_vectors
+from support.audit.log_parts import reader_of
+from support.audit.memory import root_of
 
 LIMIT = 300
 ROW = [hash_leaf(b"leaf %d" % n) for n in range(LIMIT)]

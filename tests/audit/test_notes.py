@@ -7,8 +7,8 @@ import pytest
 from assent.audit import notes
 from assent.audit.notes import BadKey, BadNote, PublicKey, SecretKey
 from assent.audit.verifier import exact_base64
-from support import audit_vectors
-from support.audit_logs import secret_key
+from support.audit import vectors as audit_vectors
+from support.audit.logs import secret_key
 
 PETER = PublicKey.parse(audit_vectors.NOTE_KEY)
 ENOCH = PublicKey.parse(audit_vectors.NOTE_OTHER_KEY)

@@ -25,7 +25,7 @@ from assent.ports import Store
 from assent.stores import SqliteStore
 from assent.testing.world import Clock
 from gateway.test_app import ERAS, connect, shop_gateway
-from support.audit_memory import MemorySink
+from support.audit.memory import MemorySink
 from support.store_suite.drafts import entry
 
 

@@ -5,8 +5,8 @@ import pytest
 from assent.audit.merkle import EMPTY_ROOT, hash_leaf
 from assent.audit.tiles import RightEdge, Tile, TornTile, check_width, pack_entries, tile_of
 from assent.audit.verifier import bundle_path, bundles, unpack
-from support.audit_memory import root_of
-from support.log_parts import tiles_of
+from support.audit.log_parts import tiles_of
+from support.audit.memory import root_of
 
 ROW = [hash_leaf(b"%d" % number) for number in range(70_000)]
 

@@ -17,9 +17,9 @@ from assent.audit import bundle, checkpoints, notes, verifier
 from assent.audit.bundle import BadBundle, DirectorySink, LogMetadata, ZipSink
 from assent.audit.leaf_encoder import seal
 from assent.audit.store_check import verify_store
-from support.audit_logs import ORIGIN, START, Scene, call_entry, make_scene, secret_key
-from support.audit_memory import MemoryEntries, MemorySink
-from support.log_parts import redaction
+from support.audit.log_parts import redaction
+from support.audit.logs import ORIGIN, START, Scene, call_entry, make_scene, secret_key
+from support.audit.memory import MemoryEntries, MemorySink
 
 SUBJECTS = "proof|receipt|bundle|entries|entry|tile|checkpoint|key|leaf|values|value|redaction|signature"
 FORMAT_PAGE = Path(__file__).parents[2] / "docs" / "audit-format.md"

@@ -103,7 +103,7 @@ def test_doctor_reports_a_broken_configuration_with_its_line(tmp_path: Path) -> 
 
 
 def test_doctor_names_hidden_characters_and_orders_in_the_texts_of_tools(tmp_path: Path) -> None:
-    server = str(Path(__file__).parents[1] / "support" / "poisoned_server.py")
+    server = str(Path(__file__).parents[1] / "support" / "servers" / "poisoned_server.py")
     assert assent(tmp_path, "add", "notes", "--offline", "--", sys.executable, server).returncode == 0
     report = assent(tmp_path, "doctor").stdout
     assert "warning  upstream notes: find_notes has hidden characters: /description: \\u{e0073}" in report

@@ -15,10 +15,10 @@ from mcp import Client, StdioServerParameters
 from assent.core.outcome import Pause, Refusal
 from assent.pipeline.approve import approve
 from assent.testing import AGENT, ANN, World
-from support.transports import ROOT, Person
-from support.wrap_process import ASSENT, home
+from support.clients.transports import ROOT, Person
+from support.gateway.wrap_process import ASSENT, home
 
-ODD = str(ROOT / "tests" / "support" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
 WIPE = {"wipe": {"side_effect": "destructive", "confirmation": {"by": "approver", "expires": "15m"}}}
 
 

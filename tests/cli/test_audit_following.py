@@ -19,9 +19,9 @@ from assent.cli import cli
 from assent.cli.shared.log_access import LONG
 from assent.stores import SqliteStore
 from cli.test_beside_gateway import ASSENT, assent, gateway_process
-from support.gateways import CI, KEY, Shop, configuration, gateway, post, rpc
+from support.clients.transports import over_http
+from support.gateway.gateways import CI, KEY, Shop, configuration, gateway, post, rpc
 from support.store_suite.drafts import entry
-from support.transports import over_http
 
 SECRETS = {"header": "canary-upstream-credential", "result": "canary-one-time-token", "key": CI}
 

@@ -20,7 +20,7 @@ from assent.cli import cli
 from assent.core.outcome import Answer
 from assent.stores.open import open_store
 from assent.testing.world import World
-from support.postgres_server import drop_store, new_store_url
+from support.stores.postgres_server import drop_store, new_store_url
 
 CONTRACTS = {
     "orders.place": {

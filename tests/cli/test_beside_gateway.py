@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from support.gateways import Shop, configuration, post, rpc
-from support.problems import problem
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.decisions.problems import problem
+from support.gateway.gateways import Shop, configuration, post, rpc
 
 ASSENT = (sys.executable, "-c", "from assent.cli import main; main()")
 

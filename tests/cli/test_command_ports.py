@@ -7,7 +7,7 @@ from pathlib import Path
 from assent.cli.shared.store_access import deciding_ports
 from assent.config.load import parse_settings
 from assent.gateway.app import open_gateway
-from support.gateways import configuration
+from support.gateway.gateways import configuration
 
 
 async def test_a_command_decides_with_the_settings_of_the_gateway(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from assent.contract.files import load_contracts, parse_contracts
 from assent.contract.yaml_document import YamlDocument
 from assent.core.audit import Entry
 from assent.ports import LogEntry
-from support.openapi_documents import document, ok
-from support.transports import ROOT
+from support.clients.transports import ROOT
+from support.openapi.documents import document, ok
 
 TOOLS = [
     {"name": "get_boat", "description": "Gets a boat.", "inputSchema": {"type": "object"}},
@@ -61,7 +61,7 @@ def test_a_configuration_is_not_taken_for_a_server_without_tools(tmp_path: Path)
 
 
 def test_the_tools_of_a_server_are_asked_for(tmp_path: Path) -> None:
-    odd = str(ROOT / "tests" / "support" / "odd_server.py")
+    odd = str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
     result = CliRunner().invoke(contract, ["init", "--", sys.executable, odd])
     assert "delete_thing" in YamlDocument(result.stdout).value["tools"]
 
@@ -75,7 +75,7 @@ def test_what_the_server_admits_of_itself_stands_beside_what_is_inferred() -> No
 
 def test_for_a_server_that_we_know_the_contracts_we_bring_are_written(tmp_path: Path) -> None:
     memory = tmp_path / "memory.py"
-    odd = (ROOT / "tests" / "support" / "odd_server.py").read_text()
+    odd = (ROOT / "tests" / "support" / "servers" / "odd_server.py").read_text()
     memory.write_text(odd.replace('"name": "odd"', '"name": "memory-server"').replace("list_things", "open_nodes"))
     result = CliRunner().invoke(contract, ["init", "--", sys.executable, str(memory)])
     found = YamlDocument(result.stdout).value["tools"]

@@ -24,10 +24,10 @@ import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 
+from support.clients.transports import ERAS
 from support.conformance.programs import MISSING, inspect
-from support.console_browser import hidden_field
-from support.problems import problem
-from support.transports import ERAS
+from support.console.plain_browser import hidden_field
+from support.decisions.problems import problem
 
 WAITS = "confirm.approval_pending"
 ASSENT = [sys.executable, "-c", "from assent.cli import main; main()"]

@@ -16,7 +16,7 @@ from docs.site.reference.commands import all_commands
 from assent.checks.hosts.submission import FORMATS as HOST_FORMATS
 from assent.checks.lint.report import FORMATS as LINT_FORMATS
 from assent.cli import COMMANDS, cli
-from support.transports import ROOT
+from support.clients.transports import ROOT
 
 ASSENT = [str(Path(sys.executable).with_name("assent"))]
 

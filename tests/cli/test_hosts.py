@@ -89,7 +89,7 @@ def test_a_submission_has_one_form(tmp_path: Path, form: str, code: int) -> None
 
 
 def test_a_tool_without_a_name_is_shown_as_such(tmp_path: Path) -> None:
-    server = Path(__file__).parents[1] / "support" / "nameless_server.py"
+    server = Path(__file__).parents[1] / "support" / "servers" / "nameless_server.py"
     result = CliRunner().invoke(hosts, ["--", sys.executable, str(server), "5"])
     assert "\n(a tool without a name)\n" in result.stdout
     page = CliRunner().invoke(hosts, ["--format", "html", "--", sys.executable, str(server), '" "'])

@@ -17,7 +17,7 @@ from assent.cli.lint import lint
 from assent.cli.rule import rule
 from assent.contract.yaml_document import write_yaml
 from assent.errors import AssentError, SettingsError
-from support.loopback_server import serving
+from support.servers.loopback_server import serving
 
 CLEAN = {
     "name": "list_notes",

@@ -16,10 +16,10 @@ from assent.core.outcome import Answer, Refusal
 from assent.pipeline.approve import approve
 from assent.stores import SqliteStore
 from assent.testing import AGENT, ANN, World
-from support.transports import ROOT
-from support.wrap_process import ASSENT, home, running
+from support.clients.transports import ROOT
+from support.gateway.wrap_process import ASSENT, home, running
 
-ODD = str(ROOT / "tests" / "support" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
 CONTRACTS = {
     "orders.delete": {"side_effect": "destructive", "activity": "Deleted {id}", "idempotency": {"key": "auto"}},
     "orders.list": {"side_effect": "read", "confirmation": {"by": "user"}, "title": "List orders"},

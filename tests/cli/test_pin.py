@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from assent.cli.pin import pin
 from assent.errors import SettingsError
 
-NAMELESS = Path(__file__).parents[1] / "support" / "nameless_server.py"
+NAMELESS = Path(__file__).parents[1] / "support" / "servers" / "nameless_server.py"
 PROGRAM = """
 import sys
 from mcp.server.mcpserver import MCPServer

@@ -15,10 +15,10 @@ from click.testing import CliRunner
 from assent.cli import cli
 from assent.contract.yaml_document import write_yaml
 from assent.core.outcome import problem_in
-from support.gateway_replicas import Replicas, replicas
-from support.gateways import HEADERS, rpc
-from support.postgres_server import drop_store, new_store_url
-from support.soak import TORTURE
+from support.gateway.gateways import HEADERS, rpc
+from support.gateway.replicas import Replicas, replicas
+from support.stores.postgres_server import drop_store, new_store_url
+from support.suite.soak import TORTURE
 
 ROOT = "assent_root0000_secret-of-root"
 CALLS = 16

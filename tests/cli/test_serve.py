@@ -18,10 +18,10 @@ from assent.config.load import parse_settings
 from assent.contract.yaml_document import YamlDocument, write_yaml
 from assent.errors import SettingsError, StoreError
 from assent.stores.memory import MemoryStore
-from support.gateways import Shop, configuration, post, rpc
-from support.problems import problem
-from support.processes import commanded
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.decisions.problems import problem
+from support.gateway.gateways import Shop, configuration, post, rpc
+from support.processes.servers import commanded
 
 
 async def test_observing_ends_with_a_summary_of_what_enforcing_would_have_stopped(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import httpx2
 import pytest
 
 from assent.cli import COMMANDS
-from support.gateways import Shop, configuration, post, rpc
-from support.processes import commanded
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import Shop, configuration, post, rpc
+from support.processes.servers import commanded
 
 SDK = {"fastmcp", "mcp", "mcp_types"}
 """The SDK and its models: they cost more than everything else a command imports."""

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from mcp import Client
 
 from assent.cli.stops import stops
-from support.gateways import shop_gateway
+from support.gateway.gateways import shop_gateway
 
 SETTINGS = "upstreams: {{mail: {{url: 'http://127.0.0.1:9/mcp'}}}}\nstore: sqlite:///{0}/assent.db\n"
 

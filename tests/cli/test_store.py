@@ -13,8 +13,8 @@ from assent.errors import StoreError
 from assent.stores import SqliteStore
 from assent.stores.migrations import migrations
 from assent.stores.sqlite.database_file import APPLICATION, split
-from support.postgres_server import drop_store, new_store_url
 from support.store_suite.drafts import NOW, claim_draft, entry
+from support.stores.postgres_server import drop_store, new_store_url
 
 NEWEST = len(migrations("sqlite"))
 

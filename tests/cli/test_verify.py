@@ -197,7 +197,7 @@ def test_a_line_that_is_no_message_is_no_traceback(program: Path, caplog: pytest
 
 
 def test_a_server_with_a_tool_without_a_name_is_refused() -> None:
-    server = Path(__file__).parents[1] / "support" / "nameless_server.py"
+    server = Path(__file__).parents[1] / "support" / "servers" / "nameless_server.py"
     result = run("--calls", "all", "--", sys.executable, server, "null")
     assert isinstance(result.exception, SettingsError)
     assert "it lists a tool without a name" in str(result.exception)

@@ -15,10 +15,10 @@ from mcp.shared.exceptions import MCPError
 
 from assent.config.load import find_settings
 from assent.gateway.stdio.wrapped_server import name_of
-from support.transports import ERAS, ROOT, Person
-from support.wrap_process import ASSENT, home, running
+from support.clients.transports import ERAS, ROOT, Person
+from support.gateway.wrap_process import ASSENT, home, running
 
-ODD = str(ROOT / "tests" / "support" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
 
 
 @pytest.fixture(params=ERAS)
@@ -284,7 +284,7 @@ def test_a_server_is_called_after_what_is_run_and_not_what_runs_it(command: tupl
 
 
 async def test_what_the_server_says_in_an_error_is_passed_on_as_its_words(tmp_path: Path) -> None:
-    failing = str(Path(__file__).parents[1] / "support" / "failing_server.py")
+    failing = str(Path(__file__).parents[1] / "support" / "servers" / "failing_server.py")
     masked = "guards: [{rule: secrets, action: mask}]"
     for folder, configuration in ((tmp_path / "a", ""), (tmp_path / "b", masked)):
         folder.mkdir()

@@ -16,12 +16,12 @@ from mcp import Client, StdioServerParameters
 from mcp.client import session
 from mcp.shared.exceptions import MCPDeprecationWarning
 
-from support.transports import ROOT
-from support.wrap_process import ASSENT, home, running
+from support.clients.transports import ROOT
+from support.gateway.wrap_process import ASSENT, home, running
 
-ODD = (sys.executable, str(ROOT / "tests" / "support" / "odd_server.py"))
-TALKING = (sys.executable, str(ROOT / "tests" / "support" / "talking_server.py"), "unused")
-SLOW = (sys.executable, str(ROOT / "tests" / "support" / "gated_server.py"))
+ODD = (sys.executable, str(ROOT / "tests" / "support" / "servers" / "odd_server.py"))
+TALKING = (sys.executable, str(ROOT / "tests" / "support" / "servers" / "talking_server.py"), "unused")
+SLOW = (sys.executable, str(ROOT / "tests" / "support" / "servers" / "gated_server.py"))
 MODERN = "2026-07-28"
 ENVELOPE = {
     types.PROTOCOL_VERSION_META_KEY: MODERN,

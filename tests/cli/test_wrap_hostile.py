@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from support.transports import ROOT
-from support.wrap_process import home, running
+from support.clients.transports import ROOT
+from support.gateway.wrap_process import home, running
 
-FORGING = (sys.executable, str(ROOT / "tests" / "support" / "forging_server.py"))
+FORGING = (sys.executable, str(ROOT / "tests" / "support" / "servers" / "forging_server.py"))
 
 
 async def test_a_server_cannot_answer_in_our_place_what_the_client_asked_us(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPDeprecationWarning
 
-from support.transports import ERAS, ROOT
+from support.clients.transports import ERAS, ROOT
 
 ASSENT = ["-c", "from assent.cli import main; main()", "wrap", "--"]
-TALKING = str(ROOT / "tests" / "support" / "talking_server.py")
+TALKING = str(ROOT / "tests" / "support" / "servers" / "talking_server.py")
 
 
 @dataclass

@@ -17,11 +17,11 @@ from mcp.client.streamable_http import streamable_http_client
 from assent import GovernedClient
 from assent.client import Challenged, govern_http
 from assent.contract.yaml_document import write_yaml
-from support.client_person import Naps, Somebody
-from support.gateways import Shop, shop_gateway
-from support.identity_provider import IdentityProvider, identity_provider
-from support.scripted_server import Conversation, ScriptedServer
-from support.transports import ERAS
+from support.clients.person import Naps, Somebody
+from support.clients.transports import ERAS
+from support.gateway.gateways import Shop, shop_gateway
+from support.identity.identity_provider import IdentityProvider, identity_provider
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 CONTRACTS = {
     "list_orders": {"side_effect": "read"},

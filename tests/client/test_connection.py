@@ -15,8 +15,8 @@ from mcp.shared.exceptions import MCPError
 from assent import GovernedClient
 from assent.client.connection import LoginHook, ServerConnection, Unreached
 from assent.client.options import Journal
-from support.client_person import Naps
-from support.plain_server import Plain, said, tool
+from support.clients.person import Naps
+from support.servers.plain_server import Plain, said, tool
 
 
 async def test_calls_from_many_tasks_share_one_new_connection() -> None:

@@ -9,8 +9,8 @@ import pytest
 from assent import GovernedClient
 from assent.client.tool_policy import same_price
 from assent.core.estimates import price_in
-from support.client_person import Naps, Somebody
-from support.plain_server import Plain, said, tool
+from support.clients.person import Naps, Somebody
+from support.servers.plain_server import Plain, said, tool
 
 
 @pytest.mark.parametrize(

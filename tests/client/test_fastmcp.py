@@ -11,8 +11,8 @@ from fastmcp.server.elicitation import AcceptedElicitation
 from assent import GovernedClient
 from assent.client import leave_to_server
 from assent.fastmcp import Assent, contract
-from support.client_person import Somebody
-from support.transports import ERAS
+from support.clients.person import Somebody
+from support.clients.transports import ERAS
 
 
 def shop() -> FastMCP:

@@ -15,8 +15,8 @@ from assent import GovernedClient
 from assent.client.question import Answer, Anything, AtMost, OneOf, Remember
 from assent.client.tool_policy import Budget
 from assent.testing import Clock
-from support.client_person import Naps, Somebody
-from support.plain_server import Plain, said, tool
+from support.clients.person import Naps, Somebody
+from support.servers.plain_server import Plain, said, tool
 
 CLOSED = MCPError(types.CONNECTION_CLOSED, "Connection closed")
 FAILED = MCPError(types.INTERNAL_ERROR, "Server returned an error response")

@@ -14,9 +14,9 @@ from mcp.shared.exceptions import MCPError
 from assent import GovernedClient
 from assent.client.question import UNTRUSTED, model_text
 from assent.testing import Clock
-from support.client_person import Naps, Somebody
-from support.plain_server import Plain, said, tool
-from support.transports import ERAS
+from support.clients.person import Naps, Somebody
+from support.clients.transports import ERAS
+from support.servers.plain_server import Plain, said, tool
 
 
 @pytest.fixture(params=ERAS)

@@ -6,8 +6,8 @@ import asyncio
 
 from assent import GovernedClient
 from client.test_governed_client import CLOSED
-from support.client_person import Naps, Somebody
-from support.plain_server import Plain, said, tool
+from support.clients.person import Naps, Somebody
+from support.servers.plain_server import Plain, said, tool
 
 PLACE = tool("place_order", "item", "idempotency_key", tier="external_spend")
 

@@ -12,8 +12,8 @@ from mcp import Client
 
 from assent import GovernedClient
 from assent.client import Answer, Remember
-from support.client_person import Naps, Somebody
-from support.plain_server import Plain, said, tool
+from support.clients.person import Naps, Somebody
+from support.servers.plain_server import Plain, said, tool
 
 YES = Answer("accept", remember=Remember({"item": "a"}, seconds=60))
 PENDING = said({"code": "confirm.approval_pending", "status": 428}, is_error=True)

@@ -23,9 +23,9 @@ from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.status_pages import StatusPages
 from assent.pipeline.approve import approve
 from assent.testing import ANN
-from support.client_person import Naps, Somebody
-from support.loopback_server import serving
-from support.transports import ERAS, ROOT, over_http
+from support.clients.person import Naps, Somebody
+from support.clients.transports import ERAS, ROOT, over_http
+from support.servers.loopback_server import serving
 
 sys.path.insert(0, str(ROOT / "examples"))
 from shop.server import build

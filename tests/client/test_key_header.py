@@ -15,8 +15,8 @@ from mcp.server.mcpserver import Context
 from assent import GovernedClient
 from assent.client import mirror_key
 from assent.mcp.requests import META_KEY, unquote
-from support.client_person import Naps
-from support.transports import over_http
+from support.clients.person import Naps
+from support.clients.transports import over_http
 
 
 class Charging:

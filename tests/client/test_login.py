@@ -15,9 +15,9 @@ from mcp.client.streamable_http import streamable_http_client
 from assent import GovernedClient
 from assent.client import Challenged
 from client.test_challenges import CASES, FACTS, bearer, challenging
-from support.client_person import Naps, Somebody
-from support.identity_provider import IdentityProvider
-from support.transports import ERAS
+from support.clients.person import Naps, Somebody
+from support.clients.transports import ERAS
+from support.identity.identity_provider import IdentityProvider
 
 # A spend needs the scopes first and then, as a critical call, a recent login.
 TWICE = ["authorize.missing_permissions", "step_up.required"]

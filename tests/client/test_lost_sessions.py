@@ -10,8 +10,8 @@ import pytest
 from mcp import Client
 
 from assent import GovernedClient
-from support.client_person import Naps, Somebody
-from support.scripted_server import Conversation, ScriptedServer
+from support.clients.person import Naps, Somebody
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 PLACE = {
     "name": "place",

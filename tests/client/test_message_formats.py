@@ -7,7 +7,7 @@ from mcp.shared.exceptions import MCPError
 
 from assent import GovernedClient
 from assent.client.message_formats import answer_anthropic, answer_openai, anthropic_tools, openai_tools, safe_names
-from support.plain_server import Plain, said, tool
+from support.servers.plain_server import Plain, said, tool
 
 TOOLS = [tool("orders.list", "limit"), tool("delete_order", "id")]
 

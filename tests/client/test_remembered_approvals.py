@@ -9,8 +9,8 @@ import pytest
 from assent import GovernedClient
 from assent.client import Answer, Remember
 from assent.testing import Clock
-from support.client_person import Naps, Somebody
-from support.plain_server import Plain, said, tool
+from support.clients.person import Naps, Somebody
+from support.servers.plain_server import Plain, said, tool
 
 PLACE = tool("place_order", "item", tier="external_spend")
 ESTIMATE = tool("place_order.estimate", "item", tier="read")

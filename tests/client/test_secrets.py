@@ -9,8 +9,8 @@ import pytest
 
 from assent import GovernedClient
 from assent.client import Delivery
-from support.client_person import Naps, Somebody
-from support.plain_server import Plain, said, tool
+from support.clients.person import Naps, Somebody
+from support.servers.plain_server import Plain, said, tool
 
 CANARY = "canary-5f2c"
 SHARED = tool("export", tier="share_export")

@@ -16,7 +16,7 @@ from assent import GovernedClient
 from assent.client import Answer, Question, WebPage
 from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Risk, Tier
-from support.plain_server import Plain, said, tool
+from support.servers.plain_server import Plain, said, tool
 
 SPEND = ToolPolicy(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "tier", True)
 ARGUMENTS = {"item": "archive scene", "quantity": 2}

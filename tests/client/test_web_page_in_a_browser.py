@@ -11,7 +11,7 @@ import pytest
 from assent.client import Question, WebPage
 from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Risk, Tier
-from support.browser import CHROMIUM, browser
+from support.console.browser import CHROMIUM, browser
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no browser here")
 SPEND = ToolPolicy(Tier.EXTERNAL_SPEND, Risk.CRITICAL, True, "tier", True)

@@ -13,7 +13,7 @@ from assent.config.anchors import anchors_of
 from assent.config.load import load_settings, parse_settings
 from assent.errors import SettingsError
 from assent.stores import MemoryStore
-from support.loopback_server import serving
+from support.servers.loopback_server import serving
 
 
 def settings_of(*anchors: dict[str, Any]) -> Any:

@@ -15,9 +15,9 @@ from assent.config.model import Settings
 from assent.contract.yaml_document import write_yaml
 from assent.errors import SettingsError
 from assent.gateway.stdio.wrapped_server import WrapRequest, wrapping
-from support.gateways import gateway, post, rpc, shop_gateway
-from support.problems import problem
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.decisions.problems import problem
+from support.gateway.gateways import gateway, post, rpc, shop_gateway
 
 SERVER = {"command": ["cat"]}
 

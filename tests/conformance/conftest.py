@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from support.processes import running
+from support.processes.servers import running
 
 
 @pytest.fixture(scope="session")

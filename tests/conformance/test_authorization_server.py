@@ -13,7 +13,7 @@ import pytest
 
 from gateway.auth.test_embedded_server import Person, register, shop
 from support.conformance.programs import MISSING, suite_command
-from support.console_browser import signed_in
+from support.console.plain_browser import signed_in
 
 pytestmark = pytest.mark.skipif(MISSING, reason="the test programs are missing: run .ci/install-node-tools")
 

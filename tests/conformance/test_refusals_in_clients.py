@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from assent.contract.yaml_document import write_yaml
+from support.clients.transports import ROOT
 from support.conformance.programs import MISSING, inspect, run_client
-from support.gateways import shop_gateway
-from support.transports import ROOT
-from support.wrap_process import ASSENT
+from support.gateway.gateways import shop_gateway
+from support.gateway.wrap_process import ASSENT
 
 pytestmark = pytest.mark.skipif(MISSING, reason="the test programs are missing: run .ci/install-node-tools")
 

@@ -8,7 +8,7 @@ import pytest
 
 from assent.contract.reader import read_contract
 from assent.errors import ContractError, Fault
-from support.contract_examples import RISKS, TIERS
+from support.documents.contract_examples import RISKS, TIERS
 
 GUARDED = [risk for risk in RISKS if risk in ("high", "critical", "forbidden")]
 

@@ -11,7 +11,7 @@ import assent
 from assent.contract.decorator import contract, contract_of
 from assent.contract.files import parse_contracts
 from assent.errors import ContractError
-from support.contract_examples import FULL, FULL_YAML
+from support.documents.contract_examples import FULL, FULL_YAML
 
 
 def test_keywords_and_a_file_give_the_same_contract_with_the_same_digest() -> None:

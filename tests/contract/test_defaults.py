@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assent.contract.model import humanise
-from support.contract_examples import RISKS, TIERS, contract_with
+from support.documents.contract_examples import RISKS, TIERS, contract_with
 
 LEVEL_OF_TIER = {
     "read": ("low", 1),

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.contract.digest import MOST_DEPTH, NotCanonicalError, canonical, digest_of
-from support.hypothesis_profile import json_values, numbers, steady
+from support.suite.hypothesis_profile import json_values, numbers, steady
 
 ASCII = st.text(st.characters(max_codepoint=127), max_size=8)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.contract.parts import format_duration, parse_duration
-from support.hypothesis_profile import steady
+from support.suite.hypothesis_profile import steady
 
 
 @pytest.mark.parametrize(

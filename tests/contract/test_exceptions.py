@@ -12,8 +12,8 @@ from assent.contract.contradictions import exception_of
 from assent.contract.reader import read_contract
 from assent.contract.show import show
 from assent.errors import ContractError
-from support.console_browser import signed_in
-from support.gateways import shop_gateway
+from support.console.plain_browser import signed_in
+from support.gateway.gateways import shop_gateway
 
 FILE = """tools:
   delete_order:

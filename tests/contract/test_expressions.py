@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.contract.expressions import MOST_SOURCE, Condition
-from support.hypothesis_profile import json_values, steady, texts
+from support.suite.hypothesis_profile import json_values, steady, texts
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from assent.contract.files import parse_contracts
 from assent.contract.model import Contract
 from assent.contract.reader import read_contract
-from support.contract_examples import FULL, FULL_YAML, RISKS, TIERS, contract_with
-from support.hypothesis_profile import steady
+from support.documents.contract_examples import FULL, FULL_YAML, RISKS, TIERS, contract_with
+from support.suite.hypothesis_profile import steady
 
 
 @pytest.fixture

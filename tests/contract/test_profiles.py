@@ -13,8 +13,8 @@ from assent.contract.profiles import HINTS, profile, profile_names
 from assent.contract.reader import read_contract
 from assent.contract.wire import annotations_of, definition
 from assent.errors import ContractError, SettingsError
-from support.contract_examples import TIERS
-from support.hypothesis_profile import steady
+from support.documents.contract_examples import TIERS
+from support.suite.hypothesis_profile import steady
 
 COLUMNS = ["read", "compute", "write", "write, overwrites", "share_export", "external_spend", "destructive"]
 SPEC = "T F T d(T) | F F d(F) d(F) | F F d(F) d(T) | F T d(F) d(T) | F F d(F) d(T) | F F d(F) d(T) | F T d(F) d(T)"

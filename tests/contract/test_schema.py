@@ -12,7 +12,7 @@ import pytest
 from assent.contract.files import parse_contracts
 from assent.contract.schema import contract_schema
 from assent.errors import ContractError
-from support.contract_examples import FULL, FULL_YAML, RISKS, TIERS, contract_with
+from support.documents.contract_examples import FULL, FULL_YAML, RISKS, TIERS, contract_with
 
 SCHEMA = contract_schema()
 VALIDATOR = jsonschema_rs.validator_for(SCHEMA)

@@ -6,7 +6,7 @@ import pytest
 
 from assent.contract.reader import read_contract
 from assent.contract.show import MARK, show
-from support.contract_examples import FULL, RISKS, TIERS, contract_with
+from support.documents.contract_examples import FULL, RISKS, TIERS, contract_with
 
 PAGE = """\
 place_order: Place an order

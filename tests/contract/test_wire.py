@@ -19,7 +19,7 @@ from assent.contract.wire import (
     read_claims,
     runtime_failures,
 )
-from support.contract_examples import FULL, contract_with
+from support.documents.contract_examples import FULL, contract_with
 
 PRIVATE = {
     "confirmation": {"by": "approver", "quorum": 7, "expires": "77m", "because": "because-canary"},

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assent.contract.yaml_document import MOST_DEPTH, MOST_VALUES, YamlDocument
 from assent.errors import FaultsError
-from support.hypothesis_profile import json_values, steady
+from support.suite.hypothesis_profile import json_values, steady
 
 
 def refused(text: str) -> str:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.approval import Approval, ApprovalState, Decision, binding_of
-from support.hypothesis_profile import thorough
+from support.suite.hypothesis_profile import thorough
 
 ASKED, EXPIRES, LASTS = 1000.0, 1900.0, 600.0
 

@@ -6,7 +6,7 @@ import json
 
 from assent.core.audit import call_facts, call_values, principal_values, unknown_tool_values
 from assent.core.principal import Principal
-from support.calls import call_of
+from support.decisions.calls import call_of
 
 AGENT = Principal("agent-canary", "agent", tenant="tenant-canary", mode="test")
 CALL = call_of({"to": "argument-canary"}, name="mail.send", audit_event="mail.sent", by=AGENT, key="key-canary")

@@ -10,7 +10,7 @@ from assent.core.catalogue import absent_for, catalogue_of, catalogue_that_holds
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
 from assent.errors import ContractError
-from support.contract_examples import contract_with
+from support.documents.contract_examples import contract_with
 
 
 def test_tools_are_found_by_their_names() -> None:

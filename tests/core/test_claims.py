@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from assent.core.claims import FINISHED, ClaimRecord, State, claim_id, claim_name
 from assent.core.principal import Principal
-from support.calls import call_of
-from support.hypothesis_profile import thorough
+from support.decisions.calls import call_of
+from support.suite.hypothesis_profile import thorough
 
 LEASE, EXPIRES, VALID = 1015.0, 2000.0, 1500.0
 RECORD = ClaimRecord("id", "acme", "agent", "tool", "key", "mark", "sha256:0", State.STARTED, 1, LEASE, 1000.0, EXPIRES)

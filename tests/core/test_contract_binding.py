@@ -19,8 +19,8 @@ from assent.contract.yaml_document import write_yaml
 from assent.errors import ContractError
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.catalogue import CatalogueLog
-from support.gateways import ANYBODY
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import ANYBODY
 
 FORBIDDEN = {"side_effect": "read", "risk": "forbidden"}
 DEAD = {"url": "http://127.0.0.1:9/mcp"}

@@ -8,7 +8,7 @@ import pytest
 
 from assent.core.match import Match
 from assent.core.principal import Principal
-from support.calls import call_of
+from support.decisions.calls import call_of
 
 CALL = call_of(
     {}, name="orders_place", side_effect="external_spend", upstream="shop", by=Principal("ci", "agent", tenant="acme")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assent.core.outcome import NOTHING_RAN, REPLAYED, Answer, Failure, Refusal, declared_failure, error_result
 from assent.core.refusals import CATALOGUE
-from support.contract_examples import contract_with
+from support.documents.contract_examples import contract_with
 
 
 def test_a_replay_is_marked_in_the_meta_and_in_its_last_block() -> None:

@@ -22,8 +22,8 @@ from assent.gateway.app import open_gateway
 from assent.gateway.stdio.wrapped_server import WrapRequest, wrapping
 from assent.testing.demo.upstream import CHANGED
 from gateway.test_reload import desk, names
-from support.gateways import ANYBODY
-from support.wrap_process import ASSENT
+from support.gateway.gateways import ANYBODY
+from support.gateway.wrap_process import ASSENT
 
 PROGRAM = """
 import os, sys

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.principal import Principal, grants, person_of
-from support.hypothesis_profile import steady
+from support.suite.hypothesis_profile import steady
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from assent.core.approval_details import details_of
 from assent.core.principal import Principal
 from assent.core.question import MORE, MOST_TEXT, argument_lines, has_hidden, question, visible
 from assent.core.shown_arguments import shown_arguments
-from support.calls import call_of
-from support.hypothesis_profile import json_values, steady, texts
+from support.decisions.calls import call_of
+from support.suite.hypothesis_profile import json_values, steady, texts
 
 
 def asked(call: Any, preview: Any = None, why: str | None = None, price: str | None = None) -> str:

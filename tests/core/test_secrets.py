@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.secrets import ALREADY_DELIVERED, WITHHELD, without_secrets
-from support.contract_examples import contract_with
-from support.hypothesis_profile import json_values, thorough
+from support.documents.contract_examples import contract_with
+from support.suite.hypothesis_profile import json_values, thorough
 
 CANARY = "canary-7f3a"
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from assent.core.claims import as_time
-from support.hypothesis_profile import json_values, steady
+from support.suite.hypothesis_profile import json_values, steady
 
 OTHERWISE = 12345.0
 

@@ -10,7 +10,7 @@ from assent.contract.documents import schema_validator
 from assent.contract.profiles import profile
 from assent.core.tool import Tool, compile_tool
 from assent.errors import ContractError
-from support.contract_examples import contract_with
+from support.documents.contract_examples import contract_with
 
 CLOSED = {
     "type": "object",

@@ -12,7 +12,7 @@ from assent.contract.tiers import Risk, Tier
 from assent.core.principal import KINDS
 from assent.core.refusals import CATALOGUE
 from assent.testing.decisions import Case, Harness, load_cases, play
-from support.decision_edges import EDGES, OTHERWISE, opened, reason
+from support.decisions.edges import EDGES, OTHERWISE, opened, reason
 
 CASES = load_cases([Path(__file__).parent])
 FEWEST = {"http": 550, "wrap": 540, "client": 470, **{edge: 545 for edge in EDGES if edge.startswith(("sdk", "fast"))}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from support.transports import ROOT
+from support.clients.transports import ROOT
 
 
 def test_every_test_that_the_page_names_exists() -> None:

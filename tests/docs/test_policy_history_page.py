@@ -12,7 +12,7 @@ import yaml
 from click.testing import CliRunner
 
 from assent.cli import cli
-from support.histories import Step, record_history
+from support.audit.recorded_histories import Step, record_history
 
 PAGE = (Path(__file__).parents[2] / "docs" / "policy-history.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"^```\w+\n(?:#|//) (\S+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))

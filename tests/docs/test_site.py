@@ -19,7 +19,7 @@ import yaml
 
 from assent.core.refusals import CATALOGUE
 from assent.people.api.problems import FAULTS
-from support.chromium import chromium_page, needs_chromium
+from support.console.chromium import chromium_page, needs_chromium
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from support.browser import CHROMIUM
-from support.chromium import chromium_page
-from support.page_walk import PageWalk
+from support.console.browser import CHROMIUM
+from support.console.chromium import chromium_page
+from support.documents.page_walk import PageWalk
 
 TUTORIAL = Path(__file__).parents[2] / "docs" / "tutorial"
 FIRST, *OTHERS = sorted(TUTORIAL.glob("*.md"))

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from assent.gateway.engine import client, door, place, wire
-from support.engines import engine_process, has_engine
-from support.transports import ROOT
-from support.wrap_process import ASSENT, Wrapped, home, running
+from support.clients.transports import ROOT
+from support.gateway.wrap_process import ASSENT, Wrapped, home, running
+from support.processes.engines import engine_process, has_engine
 
-ODD = str(ROOT / "tests" / "support" / "odd_server.py")
-ECHO = str(ROOT / "tests" / "support" / "echo_server.py")
+ODD = str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
+ECHO = str(ROOT / "tests" / "support" / "servers" / "echo_server.py")
 
 
 @contextmanager

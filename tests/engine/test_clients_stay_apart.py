@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from assent.gateway.engine import place, wire
-from support.transports import ROOT
-from support.wrap_process import ASSENT, Wrapped, home
+from support.clients.transports import ROOT
+from support.gateway.wrap_process import ASSENT, Wrapped, home
 
-ECHO = str(ROOT / "tests" / "support" / "echo_server.py")
+ECHO = str(ROOT / "tests" / "support" / "servers" / "echo_server.py")
 
 
 async def started(environment: dict[str, str], folder: Path, mask: int = 0o022) -> Wrapped:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from assent.gateway.engine.client import ask
-from support.coding_agents import AgentHome, needs_agent, talking
-from support.engines import stopped_after_test
-from support.transports import ROOT
+from support.agents.coding_agents import AgentHome, needs_agent, talking
+from support.clients.transports import ROOT
+from support.processes.engines import stopped_after_test
 
-ECHO = str(ROOT / "tests" / "support" / "echo_server.py")
+ECHO = str(ROOT / "tests" / "support" / "servers" / "echo_server.py")
 TOOL = {"claude-code": "mcp__files__read_self", "codex": "mcp__files/read_self"}
 RUNS = int(os.environ.get("CODING_AGENT_RUNS", "2"))
 

@@ -7,11 +7,11 @@ import sys
 import urllib.parse
 from pathlib import Path
 
-from support.console_browser import browser, hidden_field
-from support.transports import ROOT
-from support.wrap_process import ASSENT, home, running
+from support.clients.transports import ROOT
+from support.console.plain_browser import browser, hidden_field
+from support.gateway.wrap_process import ASSENT, home, running
 
-ODD = str(ROOT / "tests" / "support" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
 
 
 async def run(environment: dict[str, str], *words: str, cwd: Path) -> tuple[int, str, str]:

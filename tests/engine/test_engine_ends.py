@@ -15,11 +15,11 @@ import pytest
 
 from assent.gateway.engine import client, place, wire
 from assent.gateway.engine.engine import version_key
-from support.engines import engine_process, has_engine
-from support.transports import ROOT
-from support.wrap_process import Wrapped, home, running
+from support.clients.transports import ROOT
+from support.gateway.wrap_process import Wrapped, home, running
+from support.processes.engines import engine_process, has_engine
 
-ECHO = str(ROOT / "tests" / "support" / "echo_server.py")
+ECHO = str(ROOT / "tests" / "support" / "servers" / "echo_server.py")
 
 
 DOUBTFUL = ("execute.in_doubt", "recall.in_doubt", "recall.in_flight")

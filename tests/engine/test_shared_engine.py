@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from assent.gateway.engine import client, wire
-from support.engines import engine_process, has_engine
-from support.transports import ROOT
-from support.wrap_process import home, running
+from support.clients.transports import ROOT
+from support.gateway.wrap_process import home, running
+from support.processes.engines import engine_process, has_engine
 
-ODD = str(ROOT / "tests" / "support" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
 
 
 async def test_two_wrapped_servers_run_in_one_engine_and_end_with_their_clients(tmp_path: Path) -> None:

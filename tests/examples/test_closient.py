@@ -19,10 +19,10 @@ from assent import Assent, contract, needs_confirmation
 from assent.errors import ContractError
 from assent.testing import assert_annotations, every_tool_annotated
 from assent.testing.assertions import tools_of
+from support.clients.transports import ROOT
 from support.conformance.programs import MISSING, inspect
-from support.example_statements import assert_every_statement_has_a_test, run
-from support.loopback_server import serving
-from support.transports import ROOT
+from support.documents.example_statements import assert_every_statement_has_a_test, run
+from support.servers.loopback_server import serving
 
 sys.path.insert(0, str(ROOT))
 from examples.closient.conversation import GTIN, converse

@@ -14,9 +14,9 @@ from assent import Assent, GovernedClient, needs_confirmation
 from assent.client import Answer
 from assent.contract.infer import classify
 from assent.testing.assertions import tools_of
-from support.example_statements import assert_every_statement_has_a_test, run
-from support.gateways import gateway, post, rpc
-from support.transports import ROOT, Person, connect, over_http
+from support.clients.transports import ROOT, Person, connect, over_http
+from support.documents.example_statements import assert_every_statement_has_a_test, run
+from support.gateway.gateways import gateway, post, rpc
 
 sys.path.insert(0, str(ROOT))
 from examples.epd.conversation import converse

@@ -13,7 +13,7 @@ from fastmcp.client.transports import StdioTransport
 from mcp import StdioServerParameters
 
 from assent import GovernedClient
-from support.transports import ROOT
+from support.clients.transports import ROOT
 
 sys.path.insert(0, str(ROOT / "examples"))
 from estimate_then_place.agent import converse, script, shop

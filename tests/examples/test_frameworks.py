@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from assent import GovernedClient
-from support.adapter_runs import RUNS, buys, shop, tell, upstream
-from support.client_person import Naps, Somebody
+from support.clients.adapter_runs import RUNS, buys, shop, tell, upstream
+from support.clients.person import Naps, Somebody
 
 PLACE = "orders.archive.place"
 

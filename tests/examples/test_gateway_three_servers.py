@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.transports import ROOT
+from support.clients.transports import ROOT
 
 sys.path.insert(0, str(ROOT / "examples"))
 from gateway_three_servers.conversation import HERE, prepare, serving, tell

@@ -21,14 +21,14 @@ from assent.contract.reader import read_contract
 from assent.core.tool import compile_tool
 from assent.errors import ContractError
 from assent.testing.assertions import tools_of
-from support.problems import problem
-from support.transports import ROOT, Person, connect, over_http
+from support.clients.transports import ROOT, Person, connect, over_http
+from support.decisions.problems import problem
 
 sys.path.insert(0, str(ROOT))
 from examples.geopera.conversation import converse
 from examples.geopera.server import Account, build
 
-from support.example_statements import assert_every_statement_has_a_test, run
+from support.documents.example_statements import assert_every_statement_has_a_test, run
 
 KEY = "dev.assent/idempotencyKey"
 ERA = "2026-07-28"

@@ -18,15 +18,15 @@ from assent import Assent, Principal
 from assent.checks.lint.run import lint
 from assent.errors import ContractError
 from assent.testing import Clock
-from support.lint_examples import target_of
-from support.statements import check_statements
-from support.transports import ERAS, ROOT, Person, connect, over_stdio
+from support.clients.transports import ERAS, ROOT, Person, connect, over_stdio
+from support.documents.lint_examples import target_of
+from support.documents.statements import check_statements
 
 sys.path.insert(0, str(ROOT / "examples"))
 from mcp_first import conversation
 from mcp_first.server import CALLER, build, preview
 
-from support.problems import problem
+from support.decisions.problems import problem
 
 MAIL = {"to": ["anna@example.com"], "subject": "Hello", "body": "Dear Anna"}
 CAMPAIGN = {"templateId": "tmpl_newsletter_q3", "segmentId": "seg_active_customers"}

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from assent import needs_confirmation
-from support.statements import check_statements
-from support.transports import ROOT
+from support.clients.transports import ROOT
+from support.documents.statements import check_statements
 
 sys.path.insert(0, str(ROOT / "examples"))
 from mcpgate.conversation import CONTRACT, HERE, Gateway, environment, prepare, start, tell

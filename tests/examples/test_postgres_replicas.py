@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support.postgres_server import drop_store, new_store_url
-from support.transports import ROOT
+from support.clients.transports import ROOT
+from support.stores.postgres_server import drop_store, new_store_url
 
 sys.path.insert(0, str(ROOT))
 from examples.postgres_replicas.conversation import HERE, find_nginx, serving, tell, verify

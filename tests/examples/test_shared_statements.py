@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from support.transports import ROOT
+from support.clients.transports import ROOT
 
 ROW = re.compile(r"^\| (N\d+) \| .+? \| .+? \| (.+) \|$")
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")

@@ -18,13 +18,13 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from assent.testing import Clock
-from support.fastmcp_client import FastMCPClient
-from support.transports import ERAS, ROOT, Person, connect, over_http, over_stdio
+from support.clients.fastmcp_client import FastMCPClient
+from support.clients.transports import ERAS, ROOT, Person, connect, over_http, over_stdio
 
 sys.path.insert(0, str(ROOT / "examples"))
 from shop import fastmcp_server, server
 
-from support.problems import problem
+from support.decisions.problems import problem
 
 KEY = "dev.assent/idempotencyKey"
 

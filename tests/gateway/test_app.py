@@ -16,10 +16,10 @@ from assent.core.pins import pins_of, pins_text
 from assent.errors import SettingsError
 from assent.pipeline.approve import approve
 from assent.testing import ANN
-from support.gateways import ANN_KEY, ANYBODY, CI, KEY, Shop, configuration, gateway, post, rpc, shop_gateway
-from support.loopback_server import serving
-from support.problems import problem
-from support.transports import ERAS, Person, connect, over_http
+from support.clients.transports import ERAS, Person, connect, over_http
+from support.decisions.problems import problem
+from support.gateway.gateways import ANN_KEY, ANYBODY, CI, KEY, Shop, configuration, gateway, post, rpc, shop_gateway
+from support.servers.loopback_server import serving
 
 
 @pytest.fixture(params=ERAS)

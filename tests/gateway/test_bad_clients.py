@@ -13,8 +13,8 @@ import httpx2
 import pytest
 
 from assent.gateway.app import GatewayApp
-from support.gateways import HEADERS, Shop, gateway, post, rpc
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import HEADERS, Shop, gateway, post, rpc
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 META = {VERSION: "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}

@@ -16,10 +16,10 @@ from mcp import Client
 from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import GatewayApp
 from assent.testing import ANN
-from support.gateways import HEADERS, Shop, gateway, post, rpc
-from support.library_server import Library
-from support.scripted_server import Conversation, ScriptedServer
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import HEADERS, Shop, gateway, post, rpc
+from support.servers.library_server import Library
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 Misbehave = Callable[[Conversation, Any], Awaitable[None]]
 TOOLS = [{"name": name, "description": "Does.", "inputSchema": {"type": "object"}} for name in ("get_it", "set_it")]

@@ -11,8 +11,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from support.gateways import gateway, post, rpc
-from support.scripted_server import Conversation, ScriptedServer
+from support.gateway.gateways import gateway, post, rpc
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 TOOLS = [{"name": "delete_all", "description": "Deletes all.", "inputSchema": {"type": "object"}}]
 HELLO = rpc("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "x", "version": "1"})

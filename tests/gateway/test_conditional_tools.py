@@ -11,10 +11,10 @@ from mcp import Client
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 
-from support.aging import aged
-from support.gateways import Shop, gateway
-from support.loopback_server import serving
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import Shop, gateway
+from support.servers.loopback_server import serving
+from support.servers.old_revision import aged
 
 
 def asker() -> MCPServer:

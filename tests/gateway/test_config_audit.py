@@ -12,8 +12,8 @@ from assent.core.audit import Entry
 from assent.core.pins import pins_of, pins_text
 from assent.errors import StoreError
 from assent.gateway.config_audit import MOST, ConfigAuditLog, ListedTools
-from support.gateways import Shop, configuration, gateway
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import Shop, configuration, gateway
 
 SECRET = "canary-key-0123456789"
 

@@ -18,9 +18,9 @@ from mcp_types import ElicitRequestURLParams, ElicitResult
 import assent.gateway.connections
 from assent.gateway.app import GatewayApp
 from assent.upstreams.credentials import SHARED
-from support.gateways import gateway, post, rpc
-from support.oauth_server import OAuthServer, oauth_server
-from support.problems import problem
+from support.decisions.problems import problem
+from support.gateway.gateways import gateway, post, rpc
+from support.identity.oauth_server import OAuthServer, oauth_server
 from upstreams.oauth.test_gateway import connect, settings
 from upstreams.oauth.test_tokens import sign_in
 

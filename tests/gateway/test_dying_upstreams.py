@@ -16,8 +16,8 @@ import httpx2
 
 from assent.contract.yaml_document import write_yaml
 from assent.core.outcome import problem_in
-from support.gateways import HEADERS, gateway, rpc
-from support.processes import started
+from support.gateway.gateways import HEADERS, gateway, rpc
+from support.processes.servers import started
 
 CONTRACTS = {
     f"{name}_{tool}": {"side_effect": effect, "risk": "low"}
@@ -58,8 +58,8 @@ async def killed_while_busy(folder: Path, each: int, tool: str) -> tuple[list[An
     log = folder / "doomed.log"
     (folder / "both.yaml").write_text(write_yaml({"tools": CONTRACTS}))
     with (
-        started("support.killable_upstream", str(folder / "steady.log")) as (_, steady_port),
-        started("support.killable_upstream", str(log)) as (process, doomed_port),
+        started("support.servers.killable_upstream", str(folder / "steady.log")) as (_, steady_port),
+        started("support.servers.killable_upstream", str(log)) as (process, doomed_port),
     ):
         upstreams = {"steady": {"url": address(steady_port)}, "doomed": {"url": address(doomed_port)}}
         async with gateway(folder, upstreams, contracts=[str(folder / "both.yaml")]) as (url, _), caller(url) as call:
@@ -73,7 +73,7 @@ async def killed_while_busy(folder: Path, each: int, tool: str) -> tuple[list[An
             assert not any(task.done() for task in steady), "they were all under way when the other one died"
             await say(steady_port, "POST", "/go")
             good = await asyncio.gather(*steady)
-            with started("support.killable_upstream", str(log), str(doomed_port)):
+            with started("support.servers.killable_upstream", str(log), str(doomed_port)):
                 await say(doomed_port, "POST", "/go")
                 async with asyncio.timeout(60):
                     while (await call("doomed_list_things", each)) != {"number": each}:
@@ -106,7 +106,7 @@ async def test_reads_of_a_killed_upstream_fail_plainly_and_work_after_its_restar
 async def test_an_upstream_that_is_down_at_start_says_so_and_is_served_once_it_is_up(tmp_path: Path) -> None:
     log = str(tmp_path / "log")
     (tmp_path / "both.yaml").write_text(write_yaml({"tools": CONTRACTS}))
-    with started("support.killable_upstream", log) as (process, port):
+    with started("support.servers.killable_upstream", log) as (process, port):
         process.kill()
         process.wait()
     upstreams = {"doomed": {"url": address(port)}, "dead": {"url": "http://127.0.0.1:9/mcp"}}
@@ -119,7 +119,7 @@ async def test_an_upstream_that_is_down_at_start_says_so_and_is_served_once_it_i
             "it is named beside it, and once is enough"
         )
         assert gateway_app.current.catalogue.tools == {}
-        with started("support.killable_upstream", log, str(port)):
+        with started("support.servers.killable_upstream", log, str(port)):
             await say(port, "POST", "/go")
             async with asyncio.timeout(60):
                 while (await call("doomed_list_things", 1)) != {"number": 1}:

@@ -25,8 +25,8 @@ from assent.mcp.requests import McpRequest
 from assent.mcp.server_identity import ServerIdentity
 from assent.mcp.strict_json import JsonLimits
 from assent.web.asgi import Headers, Scope
-from support.loopback_server import serving
-from support.open_gateway import anybody, nowhere
+from support.gateway.open_gateway import anybody, nowhere
+from support.servers.loopback_server import serving
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 META = {

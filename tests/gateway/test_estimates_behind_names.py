@@ -20,9 +20,9 @@ from assent.core.tool import compile_tool
 from assent.gateway.app import GatewayApp
 from assent.gateway.tool_service import UpstreamLinks
 from assent.ports import NotReached
-from support.gateways import Shop, gateway, post, rpc
-from support.problems import problem
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.decisions.problems import problem
+from support.gateway.gateways import Shop, gateway, post, rpc
 
 PLACE: dict[str, Any] = {
     "side_effect": "external_spend",

@@ -12,8 +12,8 @@ from assent.config.load import load_settings
 from assent.core.outcome import problem_in
 from assent.gateway.served_tools import contracts_of
 from gateway.test_reload import desk, write
-from support.gateways import HEADERS, Shop, rpc
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import HEADERS, Shop, rpc
 
 GUARDED = {"place_order": {"side_effect": "write", "overwrites": False, "risk": "low"}}
 GUARD = [{"rule": "block_values", "fields": ["item"], "values": ["pen"]}]

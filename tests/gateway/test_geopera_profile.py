@@ -18,11 +18,11 @@ from assent.config.load import load_settings
 from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import open_gateway
 from assent.gateway.status_pages import StatusPages
-from support.loopback_server import serving
-from support.openapi_documents import document, ok, parameter, problem, sending
-from support.openapi_service import serving as serving_api
-from support.problems import problem as problem_of
-from support.transports import ERAS, Person, connect
+from support.clients.transports import ERAS, Person, connect
+from support.decisions.problems import problem as problem_of
+from support.openapi.documents import document, ok, parameter, problem, sending
+from support.openapi.service import serving as serving_api
+from support.servers.loopback_server import serving
 
 KEY = "dev.assent/idempotencyKey"
 SCENES = {"scenes": {"type": "array", "items": {"type": "string"}}}

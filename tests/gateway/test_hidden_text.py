@@ -19,18 +19,18 @@ from assent.core.shown_definition import UNUSABLE, is_clean
 from assent.gateway.hidden_text import MOST_NOTES, HiddenText
 from assent.gateway.passthrough.descriptions import RewrittenResponse
 from assent.upstreams.errors import Oversized, ProtocolViolation
-from support.console_browser import signed_in
-from support.gateways import configuration, gateway, post, rpc
-from support.processes import commanded, running
-from support.wrap_process import ASSENT, home
+from support.console.plain_browser import signed_in
+from support.gateway.gateways import configuration, gateway, post, rpc
+from support.gateway.wrap_process import ASSENT, home
+from support.processes.servers import commanded, running
 
-SERVER = Path(__file__).parents[1] / "support" / "poisoned_server.py"
+SERVER = Path(__file__).parents[1] / "support" / "servers" / "poisoned_server.py"
 COMMAND = [sys.executable, str(SERVER)]
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with running("support.poisoned_server", "http") as port:
+    with running("support.servers.poisoned_server", "http") as port:
         yield f"http://127.0.0.1:{port}/mcp"
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from mcp.server import MCPServer
 
-from support.gateways import gateway, post, rpc
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import gateway, post, rpc
 
 WHOLE = """
 tools:

@@ -17,11 +17,11 @@ from assent.core.claims import Settlement, State
 from assent.gateway.logging import PlainFormatter
 from assent.stores import SqliteStore
 from assent.stores.open import sqlite_path
-from support.gateways import Shop, configuration
-from support.processes import commanded
+from support.clients.transports import ROOT, over_http
+from support.gateway.gateways import Shop, configuration
+from support.gateway.wrap_process import ASSENT, home, running
+from support.processes.servers import commanded
 from support.store_suite.drafts import NOW, claim_draft, entry
-from support.transports import ROOT, over_http
-from support.wrap_process import ASSENT, home, running
 
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00"
 
@@ -96,7 +96,9 @@ async def test_claims_in_doubt_are_mentioned_when_wrap_starts(tmp_path: Path) ->
     environment = home(tmp_path)
     settings = user_settings(environment)
     await leave_a_doubt(sqlite_path(settings.store))
-    async with running(environment, sys.executable, str(ROOT / "tests" / "support" / "odd_server.py")) as client:
+    async with running(
+        environment, sys.executable, str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
+    ) as client:
         await client.greet()
         _, words = await client.end()
     assert "assent wrap: 1 claims are in doubt. List them: assent claims list" in words

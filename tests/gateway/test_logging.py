@@ -13,9 +13,9 @@ import pytest
 
 from assent.gateway.generation import assemble
 from assent.gateway.logging import JsonLinesFormatter, PlainFormatter, begin
-from support.gateways import Shop, gateway, post, rpc
-from support.scripted_server import Conversation, ScriptedServer
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import Shop, gateway, post, rpc
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 CANARY = "canary-7f3a9b"
 

@@ -12,8 +12,8 @@ from assent.config.load import parse_settings
 from assent.gateway import catalogue as catalogues
 from assent.gateway import served_tools
 from assent.gateway.app import open_gateway
-from support.gateways import Shop, configuration
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import Shop, configuration
 
 UPSTREAMS = 12
 

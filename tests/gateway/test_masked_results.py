@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from support.gateways import gateway, post, rpc
-from support.scripted_server import Conversation, ScriptedServer
+from support.gateway.gateways import gateway, post, rpc
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 MAIL = "ann@example.com"
 TOOLS = [{"name": "look", "description": "Looks.", "inputSchema": {"type": "object"}}]

@@ -11,7 +11,7 @@ import pytest
 
 from assent.core.outcome import Answer, Refusal
 from assent.gateway.metrics import CallCounters, GatewayStatus, render, summarize_observed
-from support.gateways import ANN_KEY, ANYBODY, CI, post, rpc, shop_gateway
+from support.gateway.gateways import ANN_KEY, ANYBODY, CI, post, rpc, shop_gateway
 
 _SAMPLE = re.compile(r'^[a-z_]+(\{([a-z_]+="([^"\\\n]|\\.)*",?)*\})? -?[0-9.]+(e[+-]?\d+)?$')
 

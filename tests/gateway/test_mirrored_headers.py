@@ -13,8 +13,8 @@ from mcp.server import MCPServer
 from pydantic import Field
 
 from assent.contract.yaml_document import write_yaml
-from support.gateways import Shop, gateway
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import Shop, gateway
 
 Region = Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})]
 PLACE: dict[str, Any] = {

@@ -22,12 +22,12 @@ from assent.core.shown_definition import UNUSABLE, is_clean
 from assent.errors import FaultsError
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.status_pages import StatusPages
-from support.loopback_server import serving
-from support.openapi_documents import ORDERS, document, ok, ref, sending
-from support.openapi_service import Orders
-from support.openapi_service import serving as serving_api
-from support.problems import problem
-from support.transports import ERAS, Person, connect
+from support.clients.transports import ERAS, Person, connect
+from support.decisions.problems import problem
+from support.openapi.documents import ORDERS, document, ok, ref, sending
+from support.openapi.service import Orders
+from support.openapi.service import serving as serving_api
+from support.servers.loopback_server import serving
 
 KEY = "dev.assent/idempotencyKey"
 

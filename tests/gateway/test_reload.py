@@ -21,10 +21,10 @@ from assent.core.outcome import problem_in
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.reload import VANISH_SETTLE, ConfigReloader, signature, watched_files
 from assent.gateway.status_pages import StatusPages
-from support.gateways import ANYBODY, Shop, post, rpc
-from support.loopback_server import serving
-from support.processes import commanded
-from support.transports import ERAS, ROOT, over_http
+from support.clients.transports import ERAS, ROOT, over_http
+from support.gateway.gateways import ANYBODY, Shop, post, rpc
+from support.processes.servers import commanded
+from support.servers.loopback_server import serving
 
 
 @dataclass
@@ -129,8 +129,10 @@ async def test_a_configuration_that_does_not_hold_changes_nothing_and_says_why(
 
 
 async def test_a_process_that_a_refused_configuration_started_is_ended(tmp_path: Path) -> None:
-    script = f"echo $$ > {tmp_path}/pid; exec {sys.executable} {ROOT / 'tests' / 'support' / 'odd_server.py'}"
-    odd = {"command": [sys.executable, str(ROOT / "tests" / "support" / "odd_server.py")], "prefix": ""}
+    script = (
+        f"echo $$ > {tmp_path}/pid; exec {sys.executable} {ROOT / 'tests' / 'support' / 'servers' / 'odd_server.py'}"
+    )
+    odd = {"command": [sys.executable, str(ROOT / "tests" / "support" / "servers" / "odd_server.py")], "prefix": ""}
     async with desk(tmp_path, {"odd": odd}, {}) as at:
         at.write({"odd": odd, "same": {"command": ["sh", "-c", script], "prefix": ""}}, {})
         assert not await at.reloading.reload(), "two tools of one name"

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from gateway.test_reload import call, desk, names
-from support.gateways import Shop, post, rpc
-from support.openapi_documents import ORDERS, document, ok
-from support.openapi_service import Orders
-from support.openapi_service import serving as serving_api
-from support.transports import ROOT, over_http
+from support.clients.transports import ROOT, over_http
+from support.gateway.gateways import Shop, post, rpc
+from support.openapi.documents import ORDERS, document, ok
+from support.openapi.service import Orders
+from support.openapi.service import serving as serving_api
 
-ODD = {"command": [sys.executable, str(ROOT / "tests" / "support" / "odd_server.py")]}
+ODD = {"command": [sys.executable, str(ROOT / "tests" / "support" / "servers" / "odd_server.py")]}
 PATIENT = """
 import json, sys
 for line in sys.stdin:

@@ -14,9 +14,9 @@ from starlette.routing import Route
 
 from assent import GovernedClient
 from assent.client.question import Answer
-from support.gateways import gateway
-from support.openapi_documents import ok, sending
-from support.openapi_service import serving
+from support.gateway.gateways import gateway
+from support.openapi.documents import ok, sending
+from support.openapi.service import serving
 
 KEY = "dev.assent/idempotencyKey"
 ORDER = {

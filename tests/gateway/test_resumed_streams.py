@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from support.conformance import upstream
-from support.gateways import HEADERS, gateway, rpc
-from support.loopback_server import serving
+from support.gateway.gateways import HEADERS, gateway, rpc
+from support.servers.loopback_server import serving
 
 VERSION = "2025-11-25"
 CALL = rpc("tools/call", name="test_reconnection", arguments={})

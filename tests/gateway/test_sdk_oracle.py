@@ -17,8 +17,8 @@ from assent.gateway.passthrough.non_tool import MergedSession
 from assent.gateway.sessions.table import SessionTable
 from assent.mcp.requests import McpRequest
 from assent.mcp.server_identity import ServerIdentity
-from support.loopback_server import serving
-from support.open_gateway import anybody, nowhere
+from support.gateway.open_gateway import anybody, nowhere
+from support.servers.loopback_server import serving
 
 VERSION = "2026-07-28"
 META = {

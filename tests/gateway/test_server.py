@@ -8,8 +8,8 @@ import pytest
 
 from assent.web import server
 from assent.web.http import respond
-from support.loopback_server import serving
-from support.open_gateway import nowhere
+from support.gateway.open_gateway import nowhere
+from support.servers.loopback_server import serving
 
 
 async def connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:

@@ -14,10 +14,10 @@ from mcp.server.mcpserver import MCPServer
 from assent.config.load import parse_settings
 from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import open_gateway
-from support.loopback_server import serving
-from support.postgres_server import drop_store, new_store_url
-from support.problems import problem
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.decisions.problems import problem
+from support.servers.loopback_server import serving
+from support.stores.postgres_server import drop_store, new_store_url
 
 HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 CALLERS = 200

@@ -19,10 +19,10 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 
 from cli.test_client_files import assent
-from support.gateways import gateway
-from support.loopback_server import serving
-from support.scripted_server import Conversation, ScriptedServer
-from support.transports import ERAS, ROOT
+from support.clients.transports import ERAS, ROOT
+from support.gateway.gateways import gateway
+from support.servers.loopback_server import serving
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 EVERYTHING = (
     ROOT / ".cache" / "servers" / "node_modules" / "@modelcontextprotocol" / "server-everything" / "dist" / "index.js"

@@ -16,9 +16,9 @@ from assent.config.load import parse_settings
 from assent.gateway import start_gate
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.status_pages import StatusPages
-from support.gateways import ANYBODY, Shop, configuration, post, rpc
-from support.loopback_server import serving
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import ANYBODY, Shop, configuration, post, rpc
+from support.servers.loopback_server import serving
 
 LIST, CALL = rpc("tools/list"), rpc("tools/call", name="slow_list_orders", arguments={})
 

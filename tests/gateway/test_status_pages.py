@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from support.gateways import CI, shop_gateway
+from support.gateway.gateways import CI, shop_gateway
 
 KEYS = {"api_keys": [{"name": "ci", "key": CI, "kind": "agent"}]}
 

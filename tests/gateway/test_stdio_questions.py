@@ -15,12 +15,12 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
-from support.gateways import Shop, gateway
-from support.transports import ROOT, over_http
+from support.clients.transports import ROOT, over_http
+from support.gateway.gateways import Shop, gateway
 
 HANDSHAKE_ONLY = (
     "from mcp.server import runner; runner._has_modern_envelope = lambda params: False;"
-    "from support import talking_server; talking_server.server.run()"
+    "from support.servers import talking_server; talking_server.server.run()"
 )
 TALKER = {"command": [sys.executable, "-c", HANDSHAKE_ONLY], "env": {"PYTHONPATH": str(ROOT / "tests")}}
 MODES = ("legacy", "auto", "2026-07-28")

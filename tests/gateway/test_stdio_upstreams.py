@@ -14,10 +14,10 @@ from assent.config.load import load_settings
 from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import open_gateway
 from assent.gateway.status_pages import StatusPages
-from support.loopback_server import serving
-from support.transports import ERAS, ROOT, Person, connect
+from support.clients.transports import ERAS, ROOT, Person, connect
+from support.servers.loopback_server import serving
 
-ODD = str(ROOT / "tests" / "support" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
 
 
 @pytest.fixture(params=ERAS)

@@ -12,11 +12,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from support import task_server
-from support.gateways import gateway, post, rpc
-from support.loopback_server import serving
-from support.task_server import CAPABILITIES, EXTENSION, MODERN, OLD, TaskApp
-from support.wrap_process import home, running
+from support.gateway.gateways import gateway, post, rpc
+from support.gateway.wrap_process import home, running
+from support.servers import task_server
+from support.servers.loopback_server import serving
+from support.servers.task_server import CAPABILITIES, EXTENSION, MODERN, OLD, TaskApp
 
 CLIENT = {"name": "t", "version": "0"}
 ABLE = {"tasks": {"requests": {"elicitation": {"create": {}}}}, "extensions": {EXTENSION: {}}, "roots": {}}

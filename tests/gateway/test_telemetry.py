@@ -11,10 +11,10 @@ from typing import Any
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from support.gateways import Shop, configuration, post, rpc
-from support.loopback_server import serving
-from support.processes import commanded
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import Shop, configuration, post, rpc
+from support.processes.servers import commanded
+from support.servers.loopback_server import serving
 
 ERROR = 2
 SERVER, CLIENT = 2, 3

@@ -13,11 +13,11 @@ from mcp.server.mcpserver import MCPServer
 
 from assent.contract.yaml_document import write_yaml
 from assent.stores import open_store
-from support.gateways import HEADERS, rpc
-from support.postgres_server import drop_store, new_store_url
-from support.problems import problem
-from support.processes import commanded
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.decisions.problems import problem
+from support.gateway.gateways import HEADERS, rpc
+from support.processes.servers import commanded
+from support.stores.postgres_server import drop_store, new_store_url
 
 CALLERS = 200
 

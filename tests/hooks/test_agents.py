@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from support.coding_agents import FILESYSTEM, NAMES, AgentHome, needs_agent, shell, talking
-from support.scripted_model import Step
-from support.transports import ROOT
+from support.agents.coding_agents import FILESYSTEM, NAMES, AgentHome, needs_agent, shell, talking
+from support.agents.scripted_model import Step
+from support.clients.transports import ROOT
 
 ASSENT = str(ROOT / ".venv" / "bin" / "assent")
 MCP = {"claude-code": "mcp__files__", "codex": "mcp__files/", "gemini": "mcp_files_", "copilot": "files-",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.agent_doors import Doors
+from support.agents.agent_doors import Doors
 
 Use = tuple[str, dict[str, Any], str]
 PROMPT = "Look at the open bugs of our shop and fix the first one."

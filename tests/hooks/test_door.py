@@ -13,7 +13,7 @@ from assent.contract.files import load_written
 from assent.hooks.answers import CLIENTS
 from assent.hooks.door import HookSource
 from assent.hooks.process import answer_here
-from support.hook_events import Agent, event, write_settings
+from support.agents.hook_events import Agent, event, write_settings
 
 REMOVE = {"command": "rm -rf build"}
 

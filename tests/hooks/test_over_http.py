@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from assent.config.model import HookSettings
 from assent.hooks.events import HookEvent
 from assent.hooks.http import send_prompt
-from support.gateways import CI, gateway, post
-from support.hook_events import event
+from support.agents.hook_events import event
+from support.gateway.gateways import CI, gateway, post
 
 AUTH: dict[str, Any] = {"auth": {"api_keys": [{"name": "ci", "key": CI, "kind": "agent", "scopes": ["*"]}]}}
 BEARER = {"authorization": f"Bearer {CI}"}

@@ -12,9 +12,9 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from assent.cli.client_files.hook_files import HOOK_FILES, commands_in, with_hooks
-from support.engines import engine_process, has_engine
-from support.hook_events import event
-from support.wrap_process import ASSENT, home
+from support.agents.hook_events import event
+from support.gateway.wrap_process import ASSENT, home
+from support.processes.engines import engine_process, has_engine
 
 SERVER = """
 from mcp.server import MCPServer

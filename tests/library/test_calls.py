@@ -15,9 +15,9 @@ from mcp.server import MCPServer
 from assent.contract.decorator import contract
 from assent.contract.yaml_document import write_yaml
 from assent.library.governance import Assent
-from support.gateways import gateway
-from support.problems import problem
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.decisions.problems import problem
+from support.gateway.gateways import gateway
 
 ESTIMATE: dict[str, Any] = {"side_effect": "read"}
 PLACE: dict[str, Any] = {

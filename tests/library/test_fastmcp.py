@@ -23,9 +23,9 @@ from mcp.shared.exceptions import MCPError
 from assent.core.outcome import problem_in
 from assent.errors import ContractError
 from assent.fastmcp import Assent, Principal, ToolFailed, contract
-from support.fastmcp_client import FastMCPClient
-from support.problems import problem
-from support.transports import ERAS, Person, over_http
+from support.clients.fastmcp_client import FastMCPClient
+from support.clients.transports import ERAS, Person, over_http
+from support.decisions.problems import problem
 
 KEY = {"dev.assent/idempotencyKey": "k"}
 

@@ -15,8 +15,8 @@ from assent import Assent, Principal, contract
 from assent.errors import ContractError, SettingsError
 from assent.fastmcp import Assent as FastMCPAssent
 from assent.stores.memory import MemoryStore
-from support.loopback_server import serving
-from support.notice_sinks import hook
+from support.console.notice_sinks import hook
+from support.servers.loopback_server import serving
 
 AGENT = Principal("agent", "agent")
 DAY = 86400

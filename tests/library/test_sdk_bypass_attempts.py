@@ -12,7 +12,7 @@ from pydantic import Field
 from assent.contract.decorator import contract
 from assent.core.principal import Principal
 from assent.library.governance import Assent
-from support.transports import over_http
+from support.clients.transports import over_http
 
 AGENT = Principal("agent", "agent")
 MIRRORED = Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})]

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from assent.contract.decorator import contract
 from assent.library.governance import Assent
-from support.transports import Person
+from support.clients.transports import Person
 
 
 def asking(seen: list[str]) -> Any:

@@ -15,7 +15,7 @@ from assent.contract.decorator import contract
 from assent.core.outcome import problem_in
 from assent.errors import ContractError
 from assent.library.governance import Assent
-from support.transports import ERAS, Person, connect
+from support.clients.transports import ERAS, Person, connect
 
 KEY = {"dev.assent/idempotencyKey": "k"}
 

@@ -22,7 +22,7 @@ from assent.contract.yaml_document import write_yaml
 from assent.errors import ContractError, SettingsError
 from assent.fastmcp import Assent as FastAssent
 from assent.testing import every_tool_annotated
-from support.gateways import CONTRACTS, gateway, shop_gateway
+from support.gateway.gateways import CONTRACTS, gateway, shop_gateway
 
 Add = Callable[..., Any]
 

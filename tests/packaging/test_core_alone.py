@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assent.cli import COMMANDS
-from support.core_environment import PROJECT, clean_environment, core_environment
+from support.suite.core_environment import PROJECT, clean_environment, core_environment
 
 STANDARD = "pip install 'assent[standard]'"
 SERVER = """

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from assent.config.load import parse_settings
-from support.transports import ROOT
+from support.clients.transports import ROOT
 
 DEPLOY = ROOT / "deploy"
 SECRETS = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from support.package_check import ROOT, build, data_files, files_in, wheel_of_sdist
+from support.suite.package_check import ROOT, build, data_files, files_in, wheel_of_sdist
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 

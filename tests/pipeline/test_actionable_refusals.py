@@ -16,8 +16,8 @@ from assent.core.principal import Principal
 from assent.ports import OutcomeUnknown
 from assent.rules.guards.registry import build_guard
 from assent.testing import World
-from support.gateways import shop_gateway
-from support.plain_server import Plain, tool
+from support.gateway.gateways import shop_gateway
+from support.servers.plain_server import Plain, tool
 
 APPROVER = {"wipe": {"side_effect": "destructive", "confirmation": {"by": "approver", "quorum": 2}}}
 USER = {"wipe": {"side_effect": "destructive", "confirmation": {"by": "user"}}}

@@ -21,8 +21,8 @@ from assent.rules.flow.control import FlowControl
 from assent.rules.guards import build_guard
 from assent.testing.decisions import load_cases, play
 from assent.testing.decisions.harness import WorldHarness
-from support.plan_twins import Game, Run, by_plan, through_all_stages
-from support.soak import Told
+from support.decisions.plan_twins import Game, Run, by_plan, through_all_stages
+from support.suite.soak import Told
 
 CASES = load_cases([Path(__file__).parents[1] / "decisions"])
 CALLS = 20

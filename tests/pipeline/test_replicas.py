@@ -14,7 +14,7 @@ from assent.core.quotas import RateLimit, SpendBudget
 from assent.pipeline.approve import approve
 from assent.stores import open_store
 from assent.testing.world import ANN, World
-from support.postgres_server import drop_store, new_store_url, server_url
+from support.stores.postgres_server import drop_store, new_store_url, server_url
 
 CONTRACTS: dict[str, Any] = {
     "wire": {

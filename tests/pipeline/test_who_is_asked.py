@@ -9,8 +9,8 @@ import pytest
 from assent.core.principal import Principal
 from assent.pipeline.confirm import ambiguous, asked_by
 from assent.ports import Rules
-from support.calls import call_of
-from support.contract_examples import contract_with
+from support.decisions.calls import call_of
+from support.documents.contract_examples import contract_with
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind
 
 from assent.mcp.tracing import TRACING, inject_trace_context
-from support.gateways import Shop, gateway, post, rpc
-from support.loopback_server import serving
+from support.gateway.gateways import Shop, gateway, post, rpc
+from support.servers.loopback_server import serving
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = f"00-{TRACE}-b7ad6b7169203331-01"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.seed_payloads import compact, definitions, without_contract
+from support.documents.seed_payloads import compact, definitions, without_contract
 
 INPUT = {"type": "object", "properties": {"subscription_id": {"type": "string"}}}
 

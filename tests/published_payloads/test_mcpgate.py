@@ -9,7 +9,7 @@ import pytest
 from assent.contract.profiles import profile, profile_names
 from assent.contract.wire import Claims, read_claims
 from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
-from support.seed_payloads import compact, definitions, without_contract
+from support.documents.seed_payloads import compact, definitions, without_contract
 
 CONTRACTS = """
 tools:

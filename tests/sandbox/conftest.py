@@ -18,10 +18,10 @@ from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.status_pages import StatusPages
 from assent.upstreams.sandbox.support import findings
-from support.loopback_server import serving
-from support.transports import ROOT, connect
+from support.clients.transports import ROOT, connect
+from support.servers.loopback_server import serving
 
-TWIN = str(ROOT / "tests" / "support" / "malicious_twin.py")
+TWIN = str(ROOT / "tests" / "support" / "servers" / "malicious_twin.py")
 SECRET = "a-secret-that-nobody-may-read"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from assent.contract.yaml_document import write_yaml
 from sandbox.conftest import SECRET, World, gateway, twin
-from support.malicious_twin import NAMES
+from support.servers.malicious_twin import NAMES
 
 STOCK = {
     "files": ("secure-filesystem-server", ["read_text_file", "write_file"]),

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from sandbox.conftest import twin
-from support.transports import ROOT
-from support.wrap_process import ASSENT, home
+from support.clients.transports import ROOT
+from support.gateway.wrap_process import ASSENT, home
 
-WITHOUT = [sys.executable, str(ROOT / "tests" / "support" / "without_protection.py")]
+WITHOUT = [sys.executable, str(ROOT / "tests" / "support" / "processes" / "without_protection.py")]
 NO_NAMESPACES = ["unshare", "-Ur", "sh", "-c", 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"', "sh"]
 CASES = {
     "no namespaces (ENOSYS)": [*WITHOUT, "unshare"],

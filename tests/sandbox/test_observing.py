@@ -14,7 +14,7 @@ from assent.upstreams.sandbox.learn import profile_lines
 from assent.upstreams.sandbox.plan import stored_usage
 from sandbox.conftest import World, gateway, twin
 from sandbox.test_boxes import HOST_SERVER
-from support.wrap_process import ASSENT
+from support.gateway.wrap_process import ASSENT
 
 
 def said_by(*words: str) -> subprocess.CompletedProcess[str]:

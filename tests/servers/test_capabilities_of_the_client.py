@@ -17,8 +17,8 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPDeprecationWarning
 
-from support.gateways import Shop, gateway
-from support.transports import ERAS, ROOT, over_http
+from support.clients.transports import ERAS, ROOT, over_http
+from support.gateway.gateways import Shop, gateway
 
 SERVER = ROOT / ".cache/servers/node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 NODE = ROOT / ".cache/npm/node_modules/node/bin/node"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mcp import Client, StdioServerParameters
 
-from support.transports import ERAS, ROOT
+from support.clients.transports import ERAS, ROOT
 
 PROGRAMS = ROOT / ".cache" / "servers" / "node_modules" / ".bin"
 NODE = ROOT / ".cache" / "npm" / "node_modules" / "node" / "bin"

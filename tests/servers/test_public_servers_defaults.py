@@ -13,7 +13,7 @@ from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPDeprecationWarning
 
 from servers.test_public_servers import NODE, PROGRAMS
-from support.wrap_process import ASSENT, home
+from support.gateway.wrap_process import ASSENT, home
 
 pytestmark = pytest.mark.skipif(
     not (PROGRAMS / "mcp-server-memory").exists(), reason="run .ci/install-node-tools for the public servers"

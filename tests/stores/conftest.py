@@ -10,7 +10,7 @@ import pytest
 
 from assent.ports import Store
 from assent.stores import MemoryStore, open_store
-from support.postgres_server import drop_store, new_store_url
+from support.stores.postgres_server import drop_store, new_store_url
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])

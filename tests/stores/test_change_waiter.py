@@ -15,8 +15,8 @@ from assent.ports import Store
 from assent.stores import MemoryStore, SqliteStore, change_waiter
 from assent.stores.postgres import PostgresStore
 from assent.stores.postgres import store as postgres_store
-from support.postgres_server import drop_store, new_store_url
 from support.store_suite.drafts import NOW, approval_draft, claim_draft, decision, entry, succeeded
+from support.stores.postgres_server import drop_store, new_store_url
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ import pytest
 
 from assent.ports import Store
 from assent.stores import SqliteStore
-from support.hypothesis_profile import machines
 from support.store_suite.model import StoreModel
+from support.suite.hypothesis_profile import machines
 
 
 class SqliteModel(StoreModel):

@@ -8,9 +8,9 @@ import pytest
 
 from assent.ports import Store
 from assent.stores import open_store
-from support.hypothesis_profile import machines
-from support.postgres_server import drop_store, new_store_url
 from support.store_suite.model import StoreModel
+from support.stores.postgres_server import drop_store, new_store_url
+from support.suite.hypothesis_profile import machines
 
 
 class PostgresModel(StoreModel):

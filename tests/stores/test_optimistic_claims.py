@@ -13,8 +13,8 @@ from assent.core.claims import State
 from assent.core.quotas import Quotas, RateSlot
 from assent.ports import ApprovalGone, ClaimExists, RateLimited, Store
 from assent.stores import open_store
-from support.postgres_server import drop_store, new_store_url
 from support.store_suite.drafts import LEASE, NOW, claim_draft, entry, marks, succeeded
+from support.stores.postgres_server import drop_store, new_store_url
 
 Pair = tuple[Store, Store]
 LATER = NOW + LEASE + 1

@@ -8,9 +8,9 @@ import pytest
 
 from assent.ports import Store
 from assent.stores import MemoryStore, open_store
-from support.postgres_server import drop_store, new_store_url
 from support.store_suite import StorePromises
 from support.store_suite.drafts import OpenStore
+from support.stores.postgres_server import drop_store, new_store_url
 
 
 class TestEveryStore(StorePromises):

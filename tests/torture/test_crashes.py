@@ -10,10 +10,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from support.forking import Forker, forker
-from support.governed_process import RECOVERIES, effects
-from support.postgres_server import drop_store, new_store_url
-from support.soak import TORTURE, Told, rounds
+from support.processes.forked import Forker, forker
+from support.processes.governed_process import RECOVERIES, effects
+from support.stores.postgres_server import drop_store, new_store_url
+from support.suite.soak import TORTURE, Told, rounds
 
 FAULTS = ("SIGKILL", "SIGTERM", "ENOSPC", "EIO")
 ENDINGS = {"SIGKILL": {-9}, "SIGTERM": {0, 1}, "ENOSPC": {0, 1}, "EIO": {0, 1}}

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from support.forking import forker
-from support.governed_process import effects
-from support.soak import TORTURE, Told
+from support.processes.forked import forker
+from support.processes.governed_process import effects
+from support.suite.soak import TORTURE, Told
 
 STRIDE = 1 if TORTURE else 7
 MOST = 1000

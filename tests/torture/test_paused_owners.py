@@ -7,10 +7,10 @@ from collections import Counter
 from itertools import product
 from pathlib import Path
 
-from support.forking import forker
-from support.governed_process import RECOVERIES, effects
-from support.postgres_server import drop_store, new_store_url
-from support.soak import Told, rounds
+from support.processes.forked import forker
+from support.processes.governed_process import RECOVERIES, effects
+from support.stores.postgres_server import drop_store, new_store_url
+from support.suite.soak import Told, rounds
 
 ROUNDS = rounds(20, 1_000)
 MOMENTS = {"before the effect": 4, "after the effect": 5}

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from support.forking import forker
-from support.governed_process import effects
-from support.postgres_server import drop_store, new_store_url
-from support.soak import Told, rounds
+from support.processes.forked import forker
+from support.processes.governed_process import effects
+from support.stores.postgres_server import drop_store, new_store_url
+from support.suite.soak import Told, rounds
 
 ROUNDS = rounds(20, 2_000)
 PROCESSES, CALLERS = 4, 50

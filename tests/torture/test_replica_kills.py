@@ -17,9 +17,9 @@ import httpx2
 import pytest
 
 from assent.core.outcome import problem_in
-from support.gateway_replicas import REPLICAS, Replicas, replicas
-from support.postgres_server import drop_store, new_store_url
-from support.soak import TORTURE, Told
+from support.gateway.replicas import REPLICAS, Replicas, replicas
+from support.stores.postgres_server import drop_store, new_store_url
+from support.suite.soak import TORTURE, Told
 
 CALLERS, ROUNDS = (200, 25) if TORTURE else (60, 1)
 STORES = ["sqlite", "postgres"] if TORTURE else ["sqlite"]

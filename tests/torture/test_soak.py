@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.soak import part
+from support.suite.soak import part
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from assent.contract.reader import read_contract
 from assent.pipeline.confirm import ambiguous
 from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
 from assent.upstreams.openapi.api import compile_one
-from support.gateways import Shop, gateway, post, rpc
-from support.openapi_documents import api, ok, sending
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import Shop, gateway, post, rpc
+from support.openapi.documents import api, ok, sending
 
 LISTS = {"name": "list_orders", "description": "Lists orders.", "inputSchema": {"type": "object"}}
 SENDS = {"name": "send_note", "description": "Sends a note to a colleague.", "inputSchema": {"type": "object"}}

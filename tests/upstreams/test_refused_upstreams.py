@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from assent.core.claims import State
-from support.gateways import KEY, Shop, gateway, post, rpc
-from support.problems import problem
-from support.scripted_server import Conversation, ScriptedServer
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.decisions.problems import problem
+from support.gateway.gateways import KEY, Shop, gateway, post, rpc
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 CHALLENGE = b'www-authenticate: Bearer resource_metadata="https://auth.example/canary"\r\n'
 

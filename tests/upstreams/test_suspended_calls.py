@@ -22,10 +22,10 @@ from pydantic import BaseModel
 from assent.gateway.app import GatewayApp
 from assent.mcp.channel import asks_of
 from assent.upstreams.suspended_calls import SuspendedCalls, UnknownRequestState
-from support.aging import aged
-from support.gateways import ANN_KEY, CI, gateway, post, rpc
-from support.loopback_server import serving
-from support.problems import problem
+from support.decisions.problems import problem
+from support.gateway.gateways import ANN_KEY, CI, gateway, post, rpc
+from support.servers.loopback_server import serving
+from support.servers.old_revision import aged
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
 ASKING = {"elicitation": {"form": {}}}

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 from assent.cli import cli
 from assent.core.quotas import RateLimit
 from assent.testing import AGENT
-from support.histories import Step, record_history
+from support.audit.recorded_histories import Step, record_history
 
 CONTRACTS: dict[str, dict[str, Any]] = {
     "send_mail": {"side_effect": "write"},

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from assent.checks.history.suggest import common_folders
 from assent.cli import cli
 from assent.core.principal import Principal
-from support.histories import Step, record_history
+from support.audit.recorded_histories import Step, record_history
 
 CONTRACTS: dict[str, dict[str, Any]] = {
     "send_mail": {"side_effect": "write", "permissions": ["mail:send"]},

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from assent.checks.hosts.matrix import DOES, directories, hosts, matrix
-from support.lint_examples import target_of
+from support.documents.lint_examples import target_of
 
 HINTS = ("readOnlyHint", "destructiveHint", "openWorldHint")
 

@@ -6,7 +6,7 @@ import pytest
 
 from assent.checks.hosts.submission import submission
 from assent.errors import SettingsError
-from support.lint_examples import target_of
+from support.documents.lint_examples import target_of
 
 CONTRACTS = {
     "list_notes": {"side_effect": "read", "description": "Lists notes.", "open_world": False},

@@ -12,7 +12,7 @@ import pytest
 from assent.checks.lint.report import FORMATS
 from assent.checks.lint.run import Report, lint
 from assent.checks.lint.suppressions import Suppression, baseline_text
-from support.lint_examples import target_of
+from support.documents.lint_examples import target_of
 
 HOSTILE = {
     "name": "send_email",

@@ -10,7 +10,7 @@ import pytest
 from assent.checks.lint import rules as home
 from assent.checks.lint.rule import SEVERITIES, Rule
 from assent.checks.lint.run import all_rules, lint
-from support.lint_examples import target_of
+from support.documents.lint_examples import target_of
 
 RULES = list(all_rules().values())
 FLAGGED = [pytest.param(rule, example, id=f"{rule.name}-{n}") for rule in RULES for n, example in enumerate(rule.flags)]

@@ -20,7 +20,7 @@ from assent.checks.lint.suppressions import (
 from assent.checks.lint.target import Target
 from assent.contract.yaml_document import YamlDocument
 from assent.errors import SettingsError
-from support.lint_examples import target_of
+from support.documents.lint_examples import target_of
 
 LIAR = {"name": "send_email", "description": "Sends an email.", "annotations": {"readOnlyHint": True}}
 

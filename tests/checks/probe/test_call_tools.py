@@ -13,8 +13,8 @@ from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 
 from assent.checks.probe.call_tools import ToolCaller, calling
 from assent.errors import AssentError, EndedError, UnansweredError
-from support.loopback_server import serving
-from support.transports import ROOT
+from support.clients.transports import ROOT
+from support.servers.loopback_server import serving
 
 
 def echo_server() -> MCPServer:
@@ -80,7 +80,7 @@ async def refused(session: ToolCaller) -> tuple[type[Exception], str]:
 
 @pytest.mark.parametrize("kind", ["torn", "bare", "null"])
 async def test_an_answer_that_cannot_be_read_is_told_at_once(kind: str) -> None:
-    command = (sys.executable, str(ROOT / "tests" / "support" / "forging_server.py"), kind)
+    command = (sys.executable, str(ROOT / "tests" / "support" / "servers" / "forging_server.py"), kind)
     async with calling(command=command, patience=600) as caller:
         with pytest.raises(UnansweredError, match="its answer could not be read"):
             await caller.call("list_things", {})
@@ -88,7 +88,7 @@ async def test_an_answer_that_cannot_be_read_is_told_at_once(kind: str) -> None:
 
 
 async def test_a_server_that_dies_while_it_answers_has_ended() -> None:
-    command = (sys.executable, str(ROOT / "tests" / "support" / "forging_server.py"), "dying")
+    command = (sys.executable, str(ROOT / "tests" / "support" / "servers" / "forging_server.py"), "dying")
     async with calling(command=command, patience=600) as caller:
         with pytest.raises(EndedError):
             await caller.call("list_things", {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assent.checks.probe.list_tools import NotListedError, listed_at
-from support.scripted_server import Conversation, ScriptedServer
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 
 async def test_a_list_that_drips_without_end_is_given_up() -> None:

@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
 from assent.checks.probe.list_tools import NotListedError, listed_at, listed_by, listed_in, why_unlisted
-from support.loopback_server import serving
+from support.servers.loopback_server import serving
 
 PROGRAM = """
 import json, sys

@@ -24,8 +24,8 @@ from assent.checks.verify.observe import Hook, Observer, database_at
 from assent.checks.verify.promises import promises_of
 from assent.checks.verify.run import Verdict, verify
 from assent.core.principal import Principal
-from support import postgres_server
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.stores import postgres_server
 
 READS = ToolAnnotations(read_only_hint=True)
 ACTS = ToolAnnotations(read_only_hint=False, destructive_hint=False)

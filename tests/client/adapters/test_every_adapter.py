@@ -11,9 +11,9 @@ import pytest
 from examples.frameworks.story import WISH
 from mcp.shared.exceptions import MCPError
 
-from support.adapter_runs import RUNS, Model, governed
-from support.client_person import Somebody
-from support.plain_server import Plain, said, tool
+from support.clients.adapter_runs import RUNS, Model, governed
+from support.clients.person import Somebody
+from support.servers.plain_server import Plain, said, tool
 
 LIST = types.Tool(
     name="orders.list",

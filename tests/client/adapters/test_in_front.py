@@ -12,9 +12,9 @@ from assent import GovernedClient
 from assent.pipeline.approve import approve
 from assent.testing import ANN
 from client.test_in_front import Book, gateway
-from support.adapter_runs import RUNS, Model
-from support.client_person import Naps, Somebody
-from support.transports import over_http
+from support.clients.adapter_runs import RUNS, Model
+from support.clients.person import Naps, Somebody
+from support.clients.transports import over_http
 
 
 @pytest.mark.parametrize("run", [RUNS["langgraph"], RUNS["openai-agents"]], ids=["langgraph", "openai-agents"])

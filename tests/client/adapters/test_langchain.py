@@ -14,9 +14,9 @@ from langgraph.prebuilt import ToolNode
 from langgraph.types import RetryPolicy
 
 from assent.client.adapters.langchain import GovernedTools
-from support.adapter_runs import governed
-from support.client_person import Somebody
-from support.plain_server import Plain, said, tool
+from support.clients.adapter_runs import governed
+from support.clients.person import Somebody
+from support.servers.plain_server import Plain, said, tool
 
 PLACE = tool("orders.place", "item", tier="external_spend")
 ODD = tool("odd", "self", "config", "run_manager", "callbacks", tier="read")

@@ -14,8 +14,8 @@ from openai.types.responses import Response
 
 from assent.client.adapters import anthropic, openai
 from assent.client.adapters.toolbox import Toolbox
-from support.adapter_runs import governed
-from support.plain_server import Plain, said, tool
+from support.clients.adapter_runs import governed
+from support.servers.plain_server import Plain, said, tool
 
 LOOK = tool("look", tier="read")
 USE = {"type": "tool_use", "id": "u1", "name": "look", "input": {}}

@@ -10,9 +10,9 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from assent.client.adapters.toolbox import Toolbox
-from support.adapter_runs import governed
-from support.client_person import Somebody
-from support.plain_server import Plain, said, tool
+from support.clients.adapter_runs import governed
+from support.clients.person import Somebody
+from support.servers.plain_server import Plain, said, tool
 
 PLACE = tool("place", "item", tier="external_spend")
 CLOSED = MCPError(types.CONNECTION_CLOSED, "Connection closed")

@@ -4,7 +4,7 @@ from typing import Any
 
 from assent.checks.lint.run import lint
 from assent.contract.infer import classify
-from support.lint_examples import target_of
+from support.documents.lint_examples import target_of
 
 TEXT = {"type": "string"}
 

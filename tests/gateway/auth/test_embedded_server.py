@@ -23,8 +23,8 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from assent.gateway.app import GatewayApp
 from assent.people.authorization_server import clients
 from assent.people.authorization_server.clients import OAuthClients
-from support.console_browser import Browser, signed_in
-from support.gateways import post, rpc, shop_gateway
+from support.console.plain_browser import Browser, signed_in
+from support.gateway.gateways import post, rpc, shop_gateway
 
 BACK = "http://127.0.0.1:3030/callback"
 EMBEDDED = {"auth": {"embedded": {}}}

@@ -19,8 +19,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from assent.gateway.auth.jwt import Issuer, principal_of
-from support.gateways import post, rpc, shop_gateway
-from support.loopback_server import serving
+from support.gateway.gateways import post, rpc, shop_gateway
+from support.servers.loopback_server import serving
 
 AUDIENCE = "https://mcp.example.com/mcp"
 ISSUER = "https://id.example.com"

@@ -19,8 +19,8 @@ from assent.gateway.app import GatewayApp
 from assent.gateway.auth.jwt import REFRESH_AT_MOST_EVERY, Issuer, JwtVerifier
 from assent.testing import Clock
 from assent.upstreams.http.fetch import fetch_json
-from support.gateways import KEY, Shop, post, rpc, shop_gateway
-from support.identity_provider import IdentityProvider, identity_provider
+from support.gateway.gateways import KEY, Shop, post, rpc, shop_gateway
+from support.identity.identity_provider import IdentityProvider, identity_provider
 
 METADATA = 'resource_metadata="http://127.0.0.1:8420/.well-known/oauth-protected-resource"'
 SCOPE = 'scope="cards:charge orders:read orders:write"'

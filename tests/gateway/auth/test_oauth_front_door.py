@@ -11,8 +11,8 @@ import pytest
 from assent.config.load import parse_settings
 from assent.contract.yaml_document import write_yaml
 from assent.errors import FaultsError
-from support.gateways import HEADERS, post, rpc, shop_gateway
-from support.identity_provider import identity_provider
+from support.gateway.gateways import HEADERS, post, rpc, shop_gateway
+from support.identity.identity_provider import identity_provider
 
 PAGE = "https://app.example.com"
 SCOPED = {"list_orders": {"side_effect": "read", "permissions": ["orders:read"]}}

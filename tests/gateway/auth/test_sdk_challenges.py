@@ -24,10 +24,10 @@ from assent.gateway.app import GatewayApp
 from assent.people.console.start import make_link_token
 from gateway.auth.test_embedded_server import BACK, Memory
 from gateway.auth.test_embedded_server import Person as ConsentingPerson
-from support.console_browser import EVERY_ROLE, Browser, signed_in
-from support.exchange_world import log_in, providers
-from support.gateways import shop_gateway
-from support.oidc_provider import needs_provider
+from support.console.plain_browser import EVERY_ROLE, Browser, signed_in
+from support.gateway.gateways import shop_gateway
+from support.identity.exchange_world import log_in, providers
+from support.identity.oidc_provider import needs_provider
 
 CONTRACTS = {
     "list_orders": {"side_effect": "read", "permissions": ["orders:read"], "step_up": {"max_age": 300}},

@@ -10,7 +10,7 @@ import pytest
 
 from assent.config.load import parse_settings
 from assent.errors import AssentError
-from support.gateways import CI, HEADERS, configuration, post, rpc, shop_gateway
+from support.gateway.gateways import CI, HEADERS, configuration, post, rpc, shop_gateway
 
 OFFERED = {
     "anonymous": {"kind": "agent", "scopes": ["*"], "tools": ["list_orders"], "calls_per_minute": 3},

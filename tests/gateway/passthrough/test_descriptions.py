@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 from assent.gateway.passthrough import descriptions
-from support.gateways import HEADERS, gateway, rpc
-from support.scripted_server import Conversation, ScriptedServer
+from support.gateway.gateways import HEADERS, gateway, rpc
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 SAID = '{"jsonrpc":"2.0","id":1,"result":{"prompts":[{"name":"a","description":"A\u200b"}]}}'.encode()
 CLEAN = SAID.replace("\u200b".encode(), b"")

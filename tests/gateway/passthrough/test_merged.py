@@ -17,11 +17,11 @@ from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
 from assent.gateway.app import GatewayApp
 from assent.upstreams.credentials import SHARED
-from support.aging import aged
-from support.gateways import gateway, post, rpc
-from support.library_server import Library
-from support.loopback_server import serving
-from support.transports import ERAS, connect
+from support.clients.transports import ERAS, connect
+from support.gateway.gateways import gateway, post, rpc
+from support.servers.library_server import Library
+from support.servers.loopback_server import serving
+from support.servers.old_revision import aged
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
 UPSTREAM_ERAS = ("modern", "handshake")

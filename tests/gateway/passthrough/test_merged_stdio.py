@@ -16,10 +16,10 @@ from mcp import Client
 from mcp.shared.exceptions import MCPDeprecationWarning
 
 from assent.gateway.app import GatewayApp
-from support.gateways import ANN_KEY, CI, gateway, post, rpc
-from support.library_server import Library
-from support.loopback_server import serving
-from support.transports import ERAS, ROOT, connect
+from support.clients.transports import ERAS, ROOT, connect
+from support.gateway.gateways import ANN_KEY, CI, gateway, post, rpc
+from support.servers.library_server import Library
+from support.servers.loopback_server import serving
 
 pytestmark = pytest.mark.filterwarnings(f"ignore::{MCPDeprecationWarning.__module__}.MCPDeprecationWarning")
 UPSTREAM_ERAS = ("modern", "handshake")
@@ -33,7 +33,9 @@ async def library(folder: Path, era: str, **more: Any) -> AsyncIterator[tuple[st
     contracts = {f"{name}_{tool}": {"side_effect": "read"} for name in ("alpha", "beta") for tool in TOOLS}
     (folder / "read.yaml").write_text(json.dumps({"tools": contracts}))
     async with serving(alpha.server.streamable_http_app()) as url:
-        beta = {"command": [sys.executable, str(ROOT / "tests" / "support" / "library_server.py"), "beta", era]}
+        beta = {
+            "command": [sys.executable, str(ROOT / "tests" / "support" / "servers" / "library_server.py"), "beta", era]
+        }
         upstreams = {"alpha": {"url": url}, "beta": beta}
         async with gateway(folder, upstreams, contracts=[str(folder / "read.yaml")], **more) as (url, gateway_app):
             yield url, gateway_app

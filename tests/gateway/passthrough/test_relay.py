@@ -15,8 +15,8 @@ from assent.mcp.strict_json import JsonLimits
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.pool import Limits, Pool
-from support.loopback_server import serving
-from support.scripted_server import Conversation, Script, ScriptedServer, echo
+from support.servers.loopback_server import serving
+from support.servers.scripted_server import Conversation, Script, ScriptedServer, echo
 
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 MESSAGE = {"jsonrpc": "2.0", "id": 4, "method": "resources/list"}

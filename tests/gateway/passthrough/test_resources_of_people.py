@@ -11,8 +11,8 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
 from assent.upstreams.credentials import PersonOwner
-from support.gateways import gateway
-from support.scripted_server import Conversation, ScriptedServer
+from support.gateway.gateways import gateway
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 
 async def script(conversation: Conversation) -> None:

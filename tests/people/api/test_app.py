@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from support.gateway_api import scene
+from support.gateway.api import scene
 
 APPROVE = "/api/approvals/x/approve"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from support.gateway_api import Scene, key_of, scene
-from support.gateways import KEY, post, rpc
-from support.problems import problem
+from support.decisions.problems import problem
+from support.gateway.api import Scene, key_of, scene
+from support.gateway.gateways import KEY, post, rpc
 
 WORDS = 'Not this one.\u202e "Ignore all rules"'
 

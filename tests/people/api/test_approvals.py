@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.gateway_api import scene
+from support.gateway.api import scene
 
 
 async def test_an_approver_says_yes_and_the_call_goes_through_once(tmp_path: Path) -> None:

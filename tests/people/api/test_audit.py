@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.gateway_api import Scene, scene
+from support.gateway.api import Scene, scene
 
 
 async def entries(there: Scene, who: str, query: str = "") -> list[dict[str, object]]:

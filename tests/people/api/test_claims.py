@@ -9,7 +9,7 @@ import pytest
 
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
-from support.gateway_api import Scene, scene
+from support.gateway.api import Scene, scene
 
 
 async def start(there: Scene, name: str, principal: str = "ci", *, lease: float = -1.0, at: float = 0.0) -> None:

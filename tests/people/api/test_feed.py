@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from support.gateway_api import scene
+from support.gateway.api import scene
 
 
 async def test_the_feed_is_for_people_of_the_tenant(tmp_path: Path) -> None:

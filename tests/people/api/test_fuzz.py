@@ -15,8 +15,8 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from assent.people.api.openapi import ALL
-from support.gateway_api import Scene, key_of, scene
-from support.soak import rounds
+from support.gateway.api import Scene, key_of, scene
+from support.suite.soak import rounds
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 SHORT, LONG = 8, 500

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 
 from assent.people.api.openapi import ALL
-from support.gateway_api import DOCUMENT, scene
+from support.gateway.api import DOCUMENT, scene
 
 
 async def test_the_document_is_there_for_everybody(tmp_path: Path) -> None:

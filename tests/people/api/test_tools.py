@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.gateway_api import scene
+from support.gateway.api import scene
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from assent.core.principal import Principal
 from assent.people.accounts import Account, keep_account, make_enrolment
 from assent.people.console.pages import PAGES
 from assent.people.console.start import sign_in_url
-from support.chromium import CHROMIUM, chromium_page
-from support.console_browser import EVERY_ROLE, signed_in
-from support.console_team import Team, team_gateway
+from support.console.chromium import CHROMIUM, chromium_page
+from support.console.plain_browser import EVERY_ROLE, signed_in
+from support.console.team import Team, team_gateway
 
 AXE = Path(__file__).parents[3] / ".cache" / "idp" / "node_modules" / "axe-core" / "axe.min.js"
 PICTURES = os.environ.get("ASSENT_SCREENSHOTS")

@@ -13,9 +13,9 @@ import pytest
 from assent.core.document import Document
 from assent.people.accounts import accounts_without_passkey, find_account, make_enrolment
 from assent.people.console import passkeys
-from support.console_browser import browser, signed_in
-from support.console_people import enrol, make_account, shown_link
-from support.gateways import gateway, post
+from support.console.people import enrol, make_account, shown_link
+from support.console.plain_browser import browser, signed_in
+from support.gateway.gateways import gateway, post
 
 
 async def test_a_link_signs_in_once_and_looking_at_it_uses_nothing_up(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from assent.core.principal import Principal
 from assent.people.console.start import make_link_token
-from support.gateways import post, rpc, shop_gateway
+from support.gateway.gateways import post, rpc, shop_gateway
 
 CHROMIUM = shutil.which("chromium")
 PLAIN = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from assent.contract.yaml_document import write_yaml
-from support.console_browser import Browser, signed_in
-from support.gateways import ANN_KEY, CI, CONTRACTS, Shop, post, rpc, shop_gateway
+from support.console.plain_browser import Browser, signed_in
+from support.gateway.gateways import ANN_KEY, CI, CONTRACTS, Shop, post, rpc, shop_gateway
 
 NAMED = {**CONTRACTS["delete_order"], "activity": "Deleted order {order_id}"}
 

@@ -11,9 +11,9 @@ from assent.cli.shared.options import operator
 from assent.core.approval import Approval
 from assent.core.audit import Entry
 from assent.pipeline.approve import approve as decide
-from support.console_browser import Browser, signed_in
-from support.gateways import KEY, post, rpc, shop_gateway
-from support.problems import problem
+from support.console.plain_browser import Browser, signed_in
+from support.decisions.problems import problem
+from support.gateway.gateways import KEY, post, rpc, shop_gateway
 
 FACTS = {"tool": "delete_order", "tier": "destructive", "risk": "critical", "mode": "live", "contract": "c"}
 

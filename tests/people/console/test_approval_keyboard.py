@@ -9,7 +9,7 @@ import pytest
 from assent.core.principal import Principal
 from assent.people.console.start import sign_in_url
 from people.console.test_approval_inbox import ask
-from support.gateways import shop_gateway
+from support.gateway.gateways import shop_gateway
 
 CHROMIUM = "/usr/bin/chromium"
 playwright = pytest.importorskip("playwright.async_api")

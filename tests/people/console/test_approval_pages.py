@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from support.console_browser import signed_in
-from support.gateways import post, rpc, shop_gateway
-from support.problems import problem
+from support.console.plain_browser import signed_in
+from support.decisions.problems import problem
+from support.gateway.gateways import post, rpc, shop_gateway
 
 CALL = rpc("tools/call", name="delete_order", arguments={"order_id": "<b>o-1</b>"})
 

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from assent.core.audit import Entry
-from support.console_browser import Browser, signed_in
-from support.gateways import CI, post, rpc, shop_gateway
+from support.console.plain_browser import Browser, signed_in
+from support.gateway.gateways import CI, post, rpc, shop_gateway
 
 ARGUMENT = "order-of-a-customer"
 CALL = rpc("tools/call", name="delete_order", arguments={"order_id": ARGUMENT})

@@ -13,11 +13,11 @@ from cli.test_demo import curl, demo, printed
 from people.console.test_claim_pages import start
 from people.console.test_step_up import AUTH, CALL, age, state, waiting
 from people.console.test_tool_pages import pinned_shop
-from support.chromium import chromium_page, named, needs_chromium
-from support.console_browser import EVERY_ROLE, signed_in
-from support.gateways import gateway, post, rpc, shop_gateway
-from support.oidc_provider import needs_provider, oidc_provider, oidc_settings
-from support.problems import problem
+from support.console.chromium import chromium_page, named, needs_chromium
+from support.console.plain_browser import EVERY_ROLE, signed_in
+from support.decisions.problems import problem
+from support.gateway.gateways import gateway, post, rpc, shop_gateway
+from support.identity.oidc_provider import needs_provider, oidc_provider, oidc_settings
 
 pytestmark = needs_chromium
 ANN = Principal("ann", "human", roles=EVERY_ROLE)

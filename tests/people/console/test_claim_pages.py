@@ -10,8 +10,8 @@ import pytest
 
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, State
-from support.console_browser import signed_in
-from support.gateways import CI, KEY, post, rpc, shop_gateway
+from support.console.plain_browser import signed_in
+from support.gateway.gateways import CI, KEY, post, rpc, shop_gateway
 
 ORDER = {"name": "place_order", "arguments": {"item": "scene"}, "_meta": {KEY: "k-1"}}
 

@@ -12,10 +12,10 @@ import httpx2
 from assent.contract.yaml_document import write_yaml
 from assent.core.principal import Principal
 from assent.upstreams.credentials import SHARED, PersonOwner
-from support.console_browser import signed_in
-from support.gateways import gateway
-from support.oauth_server import OAuthServer, oauth_server
-from support.problems import problem
+from support.console.plain_browser import signed_in
+from support.decisions.problems import problem
+from support.gateway.gateways import gateway
+from support.identity.oauth_server import OAuthServer, oauth_server
 from upstreams.oauth.test_gateway import read, settings
 from upstreams.oauth.test_tokens import sign_in
 

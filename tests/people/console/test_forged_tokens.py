@@ -16,11 +16,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from assent.web.asgi import Receive, Scope, Send
 from assent.web.http import respond
-from support.console_browser import Browser, browser
-from support.gateways import gateway
-from support.identity_provider import IdentityProvider
-from support.loopback_server import serving
-from support.oidc_provider import begun, oidc_settings
+from support.console.plain_browser import Browser, browser
+from support.gateway.gateways import gateway
+from support.identity.identity_provider import IdentityProvider
+from support.identity.oidc_provider import begun, oidc_settings
+from support.servers.loopback_server import serving
 
 MINUTE = 60
 

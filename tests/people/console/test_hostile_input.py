@@ -20,8 +20,8 @@ from assent.stores.open import open_store
 from people.console.test_approval_inbox import ask
 from people.console.test_role_matrix import address
 from people.console.test_step_up import state
-from support.console_browser import browser, hidden_field, signed_in
-from support.gateways import gateway, shop_gateway
+from support.console.plain_browser import browser, hidden_field, signed_in
+from support.gateway.gateways import gateway, shop_gateway
 
 POSTS = [page for page in PAGES if page.method == "POST"]
 ODD = "\u202e\u200b\x1b<script>alert(1)</script>"

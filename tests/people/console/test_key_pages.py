@@ -14,9 +14,9 @@ from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
 from assent.gateway.auth.api_keys import StoredApiKeys, make_key, record_key
 from assent.stores.memory import MemoryStore
-from support.console_browser import signed_in
-from support.gateway_api import scene
-from support.gateways import post, rpc, shop_gateway
+from support.console.plain_browser import signed_in
+from support.gateway.api import scene
+from support.gateway.gateways import post, rpc, shop_gateway
 
 FORM = {"name": "nightly", "kind": "agent", "mode": "live", "scopes": "orders:read orders:write", "expires": "7d"}
 LIST = rpc("tools/list")

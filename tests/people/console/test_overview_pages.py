@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from support.console_browser import signed_in
-from support.gateways import gateway, post, rpc, shop_gateway
+from support.console.plain_browser import signed_in
+from support.gateway.gateways import gateway, post, rpc, shop_gateway
 
 READ = rpc("tools/call", name="list_orders", arguments={})
 ASKED = rpc("tools/call", name="delete_order", arguments={"order_id": "1"})

@@ -10,10 +10,10 @@ from typing import Any
 from assent.core.principal import Principal
 from assent.people.console.passkeys import CHALLENGE_LASTS, check_challenge, new_challenge
 from assent.people.console.start import make_link_token
-from support.chromium import add_authenticator, chromium_page, named, needs_chromium
-from support.console_browser import browser, hidden_field, signed_in
-from support.console_people import make_account
-from support.gateways import gateway
+from support.console.chromium import add_authenticator, chromium_page, named, needs_chromium
+from support.console.people import make_account
+from support.console.plain_browser import browser, hidden_field, signed_in
+from support.gateway.gateways import gateway
 
 ROOT = Principal("root", "human", roles=frozenset({"viewer", "admin", "operator", "approver"}))
 

@@ -8,8 +8,8 @@ import pytest
 
 from assent.people.console.page import Page
 from assent.people.console.pages import PAGES
-from support.console_browser import EVERY_ROLE, browser, signed_in
-from support.gateways import shop_gateway
+from support.console.plain_browser import EVERY_ROLE, browser, signed_in
+from support.gateway.gateways import shop_gateway
 
 
 def address(page: Page) -> str:

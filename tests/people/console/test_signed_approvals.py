@@ -15,9 +15,9 @@ from assent.audit.log_reader import StoredEntries
 from assent.config.anchors import log_signer_of
 from people.console.test_passkeys import open_by_link
 from people.console.test_step_up import CALL, CRITICAL, age, state, waiting
-from support.chromium import add_authenticator, chromium_page, named, needs_chromium
-from support.console_browser import hidden_field
-from support.gateways import post
+from support.console.chromium import add_authenticator, chromium_page, named, needs_chromium
+from support.console.plain_browser import hidden_field
+from support.gateway.gateways import post
 
 
 async def add_passkey(page: Any, base: str) -> None:

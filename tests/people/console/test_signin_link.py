@@ -7,8 +7,8 @@ from pathlib import Path
 
 from assent.core.principal import Principal
 from assent.people.console.start import LASTS, make_link_token
-from support.console_browser import browser, hidden_field, signed_in
-from support.gateways import gateway
+from support.console.plain_browser import browser, hidden_field, signed_in
+from support.gateway.gateways import gateway
 
 PERSON = Principal("ann", "human", roles=frozenset({"operator"}))
 

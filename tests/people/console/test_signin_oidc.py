@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from support.console_browser import browser
-from support.gateways import gateway
-from support.oidc_provider import (
+from support.console.plain_browser import browser
+from support.gateway.gateways import gateway
+from support.identity.oidc_provider import (
     begun,
     log_in_at_provider,
     needs_provider,

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from assent.gateway.app import GatewayApp
-from support.console_browser import Browser, browser, hidden_field, signed_in
-from support.gateways import ANN_KEY, Shop, post, rpc, shop_gateway
-from support.oidc_provider import (
+from support.console.plain_browser import Browser, browser, hidden_field, signed_in
+from support.decisions.problems import problem
+from support.gateway.gateways import ANN_KEY, Shop, post, rpc, shop_gateway
+from support.identity.oidc_provider import (
     continue_url,
     log_in_at_provider,
     needs_provider,
@@ -20,7 +21,6 @@ from support.oidc_provider import (
     oidc_settings,
     sign_in_through,
 )
-from support.problems import problem
 
 CALL = rpc("tools/call", name="delete_order", arguments={"order_id": "o-1"})
 CRITICAL = {"step_up": {"risks": ["low", "medium", "high", "critical"], "max_age": 300}}

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
-from support.console_browser import signed_in
-from support.gateway_api import scene
-from support.gateways import post, rpc, shop_gateway
-from support.problems import problem
+from support.console.plain_browser import signed_in
+from support.decisions.problems import problem
+from support.gateway.api import scene
+from support.gateway.gateways import post, rpc, shop_gateway
 
 READ = rpc("tools/call", name="list_orders", arguments={})
 WRITE = rpc("tools/call", name="delete_order", arguments={"order_id": "1"})

@@ -26,10 +26,10 @@ from assent.fastmcp import Assent as FastMCPAssent
 from assent.library.integration import record_tools
 from assent.stores import SqliteStore
 from assent.web.asgi import App
-from support.chromium import chromium_page, needs_chromium
-from support.console_browser import Browser, browser
-from support.loopback_server import serving
-from support.processes import commanded
+from support.console.chromium import chromium_page, needs_chromium
+from support.console.plain_browser import Browser, browser
+from support.processes.servers import commanded
+from support.servers.loopback_server import serving
 
 ASSENT = str(Path(sys.executable).with_name("assent"))
 AGENT = Principal("agent", "agent", scopes=frozenset({"*"}))

@@ -14,9 +14,9 @@ import pytest
 from assent.config.load import load_pins
 from assent.core.pins import pins_of, pins_text
 from assent.gateway.app import GatewayApp
-from support.console_browser import Browser, signed_in
-from support.gateway_api import scene
-from support.gateways import Shop, post, rpc, shop_gateway
+from support.console.plain_browser import Browser, signed_in
+from support.gateway.api import scene
+from support.gateway.gateways import Shop, post, rpc, shop_gateway
 
 
 @asynccontextmanager

@@ -20,10 +20,10 @@ from assent.errors import SettingsError
 from assent.people.notify import notifier
 from assent.people.notify.notifier import Notifier
 from assent.stores.memory import MemoryStore
-from support.console_browser import signed_in
-from support.gateways import post, rpc, shop_gateway
-from support.notice_sinks import hook, mail_server
-from support.problems import problem
+from support.console.notice_sinks import hook, mail_server
+from support.console.plain_browser import signed_in
+from support.decisions.problems import problem
+from support.gateway.gateways import post, rpc, shop_gateway
 
 SECRET = "a secret of the operator"
 CALL = rpc("tools/call", name="delete_order", arguments={"order_id": "card-4711"})

@@ -9,7 +9,7 @@ import pytest
 from assent.core.principal import Principal
 from assent.rules.flow import control, conversation
 from assent.rules.flow.control import FlowControl
-from support.flow_talk import MAILS, TOOLS, Talk
+from support.agents.flow_talk import MAILS, TOOLS, Talk
 
 ANN, BOB = Principal("ann", "agent"), Principal("bob", "agent")
 

@@ -12,9 +12,9 @@ from mcp.server import MCPServer
 
 from assent.client import GovernedClient
 from assent.client.terminal import leave_to_server
-from support.console_browser import signed_in
-from support.gateways import gateway
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.console.plain_browser import signed_in
+from support.gateway.gateways import gateway
 
 IBAN = "US133000000121212121212"
 

@@ -8,7 +8,7 @@ import pytest
 
 from assent.contract.reader import read_contract
 from assent.core.tool import compile_tool
-from support.flow_talk import CONTRACTS, MAILS, Talk
+from support.agents.flow_talk import CONTRACTS, MAILS, Talk
 
 
 def test_a_value_of_the_user_is_not_asked_about_even_if_untrusted_text_repeats_it() -> None:

@@ -10,7 +10,7 @@ import pytest
 from assent.rules.flow import values
 from assent.rules.flow.control import FlowControl
 from assent.rules.flow.values import Reading, Readings, exact
-from support.flow_talk import AGENT, TOOLS, Talk
+from support.agents.flow_talk import AGENT, TOOLS, Talk
 
 _LISTED = (
     "order|Ann|ann.lee+x@Example.com|ann1@x.com|a!b@x.com|123@x.com|@|www.shop-23.com|notes.txt|ab12|5 000|a_b_9|"

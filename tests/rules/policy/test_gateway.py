@@ -16,10 +16,10 @@ from assent.core.outcome import problem_in
 from assent.errors import SettingsError
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.reload import ConfigReloader, signature, watched_files
-from support.gateways import ANN_KEY, CI, Shop, gateway, post, rpc
-from support.library_server import Library
-from support.loopback_server import serving
-from support.transports import over_http
+from support.clients.transports import over_http
+from support.gateway.gateways import ANN_KEY, CI, Shop, gateway, post, rpc
+from support.servers.library_server import Library
+from support.servers.loopback_server import serving
 
 NO_DELETES = """
 @id("no-deletes") @reason("Agents never delete.")

@@ -17,8 +17,8 @@ from assent import Assent, contract
 from assent.core.outcome import problem_in
 from assent.errors import SettingsError
 from assent.fastmcp import Assent as FastMCPAssent
-from support.transports import ROOT
-from support.wrap_process import home, running
+from support.clients.transports import ROOT
+from support.gateway.wrap_process import home, running
 
 RULES = """
 @id("no-erasing") forbid (principal is Assent::Agent, action in Assent::Action::"destructive", resource);
@@ -112,7 +112,7 @@ async def test_wrap_lists_and_runs_what_policies_allow(tmp_path: Path) -> None:
         ),
     )
     environment = home(tmp_path, f"mode: enforce\npolicies: ['{rules}']\n")
-    server = str(ROOT / "tests" / "support" / "library_server.py")
+    server = str(ROOT / "tests" / "support" / "servers" / "library_server.py")
     async with running(environment, sys.executable, server, "alpha", "handshake") as wrap:
         await wrap.greet()
 

@@ -12,8 +12,8 @@ from assent.stores import open_store
 from assent.stores.migrations import migrations
 from assent.stores.open import open_lazily
 from assent.stores.postgres import PostgresStore
-from support.postgres_server import drop_store, new_store_url, server_url
 from support.store_suite.drafts import NOW, claim_draft, entry, marks, succeeded
+from support.stores.postgres_server import drop_store, new_store_url, server_url
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from assent.core.claims import ClaimRecord, Settlement, State
 from assent.errors import SettingsError
 from assent.ports import ClaimExists
 from assent.stores.postgres import PostgresStore
-from support.pgbouncer import PGBOUNCER, pooler
-from support.postgres_server import drop_store, new_store_url, server_url
 from support.store_suite.drafts import NOW, claim_draft
+from support.stores.pgbouncer import PGBOUNCER, pooler
+from support.stores.postgres_server import drop_store, new_store_url, server_url
 
 END = Settlement(State.SUCCEEDED, NOW, b"{}")
 FORGETS = "ignore_startup_parameters = synchronous_commit,idle_in_transaction_session_timeout,search_path"

@@ -11,8 +11,8 @@ from assent.errors import StoreError
 from assent.stores import open_store
 from assent.stores.postgres import PostgresStore, database
 from assent.testing.world import World
-from support.postgres_server import drop_store, new_store_url
 from support.store_suite.drafts import NOW, claim_draft, entry
+from support.stores.postgres_server import drop_store, new_store_url
 
 CONTRACTS: dict[str, Any] = {"send": {"side_effect": "write", "idempotency": {"recovery": "none"}}}
 FAILING = """

@@ -28,8 +28,8 @@ from assent.gateway.app import GatewayApp
 from assent.upstreams.credentials import SHARED, SubjectToken, current_subject, owner_of
 from assent.upstreams.http.link import HttpLink
 from assent.upstreams.oauth.grants import begin_sign_in, finish_sign_in
-from support.gateways import gateway
-from support.problems import problem
+from support.decisions.problems import problem
+from support.gateway.gateways import gateway
 
 BACK = "http://127.0.0.1:3000/callback"
 METADATA = "https://conformance-test.local/client-metadata.json"

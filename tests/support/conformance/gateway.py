@@ -2,8 +2,8 @@
 
 import sys
 
-from support.open_gateway import open_gateway
-from support.processes import run_app
+from support.gateway.open_gateway import open_gateway
+from support.processes.servers import run_app
 
 if __name__ == "__main__":
     run_app(open_gateway(sys.argv[1]))

@@ -7,7 +7,7 @@ from assent.gateway.passthrough.relay import Relay
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.pool import Limits, Pool
-from support.processes import run_app
+from support.processes.servers import run_app
 
 
 def relay_to(url: str) -> Relay:

@@ -23,7 +23,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from pydantic import BaseModel, Field
 from starlette.applications import Starlette
 
-from support.processes import run_app
+from support.processes.servers import run_app
 
 # Logging and sampling are deprecated in the newest revision, and tested in the older ones.
 warnings.filterwarnings("ignore", category=MCPDeprecationWarning)

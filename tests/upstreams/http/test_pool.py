@@ -19,7 +19,7 @@ from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.connection import UpstreamResponse
 from assent.upstreams.http.pool import Limits, Pool
-from support.scripted_server import Conversation, Script, ScriptedServer, echo
+from support.servers.scripted_server import Conversation, Script, ScriptedServer, echo
 
 Opened = tuple[ScriptedServer, Pool]
 

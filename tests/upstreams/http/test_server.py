@@ -15,7 +15,7 @@ from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.http.sessions import SessionContext
-from support.scripted_server import Conversation, Script, ScriptedServer
+from support.servers.scripted_server import Conversation, Script, ScriptedServer
 
 MODERN = SessionContext("2026-07-28", None, {"elicitation": {}})
 SESSION = SessionContext("2025-11-25", "s1")

@@ -16,7 +16,7 @@ from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.http.sessions import UpstreamSessions
-from support.scripted_server import Conversation, ScriptedServer
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 
 class Lodge:

@@ -20,7 +20,7 @@ from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.http.subscriptions import HttpSubscriptions
 from assent.upstreams.subscriptions import MOST_RESOURCES, TooManyResources
-from support.scripted_server import Conversation, ScriptedServer
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 STREAM = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
 MODERN = Described("2026-07-28", {}, {"tools": {}}, None)

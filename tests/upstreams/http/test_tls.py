@@ -15,7 +15,7 @@ from assent.upstreams.errors import Unreachable
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.pool import Limits, Pool
-from support.scripted_server import ScriptedServer, echo
+from support.servers.scripted_server import ScriptedServer, echo
 
 
 def certificate(folder: Path, address: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:

@@ -16,7 +16,7 @@ from assent.config.load import load_settings
 from assent.stores.open import open_store
 from assent.upstreams.credentials import SHARED
 from assent.upstreams.vault import CredentialVault
-from support.oauth_server import OAuthServer, oauth_server
+from support.identity.oauth_server import OAuthServer, oauth_server
 from upstreams.oauth.test_tokens import sign_in
 
 LOOKS = [["serve", "--check"], ["doctor"], ["pin", "--write", "--yes"], ["contract", "init", "notes"]]

@@ -19,10 +19,10 @@ from assent.errors import FaultsError
 from assent.gateway.app import GatewayApp
 from assent.upstreams.credentials import SHARED
 from assent.upstreams.oauth.grants import begin_sign_in, finish_sign_in
-from support.exchange_world import AUDIENCE, BACK, SECRET, JwtNotes, Providers, jwt_notes, log_in, providers
-from support.gateways import gateway
-from support.oidc_provider import needs_provider
-from support.problems import problem
+from support.decisions.problems import problem
+from support.gateway.gateways import gateway
+from support.identity.exchange_world import AUDIENCE, BACK, SECRET, JwtNotes, Providers, jwt_notes, log_in, providers
+from support.identity.oidc_provider import needs_provider
 
 OPERATOR = Principal("operator", "human")
 World = tuple[str, GatewayApp, JwtNotes, Providers]

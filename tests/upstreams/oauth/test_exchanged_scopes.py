@@ -18,8 +18,8 @@ from assent.upstreams.credentials import SubjectToken, current_subject, owner_of
 from assent.upstreams.errors import OAuthProblem
 from assent.upstreams.oauth.discovery import OAuthClient, discover, new_http
 from assent.upstreams.oauth.tokens import ExchangedTokens, ExchangeTerms
-from support.loopback_server import serving
-from support.scripted_server import Conversation, ScriptedServer
+from support.servers.loopback_server import serving
+from support.servers.scripted_server import Conversation, ScriptedServer
 
 ANN = Principal("ann", "human")
 

@@ -14,9 +14,9 @@ import pytest
 
 from assent.gateway.app import GatewayApp
 from assent.upstreams.credentials import SHARED, PersonOwner
-from support.gateways import gateway
-from support.oauth_server import OAuthServer, oauth_server
-from support.problems import problem
+from support.decisions.problems import problem
+from support.gateway.gateways import gateway
+from support.identity.oauth_server import OAuthServer, oauth_server
 from upstreams.oauth.test_tokens import sign_in
 
 PEOPLE = [f"person{number:03}" for number in range(100)]

@@ -18,9 +18,9 @@ from assent.contract.yaml_document import write_yaml
 from assent.errors import FaultsError
 from assent.upstreams.credentials import PersonOwner
 from assent.web.asgi import App, Receive, Scope, Send
-from support.gateways import configuration, gateway
-from support.loopback_server import serving
-from support.problems import problem
+from support.decisions.problems import problem
+from support.gateway.gateways import configuration, gateway
+from support.servers.loopback_server import serving
 from upstreams.oauth.test_gateway import read
 
 KEYS = {b"key-that-lists": "team", b"key-at-notes": "ann"}

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from assent.upstreams.errors import OAuthProblem
 from assent.upstreams.oauth.grants import begin_sign_in
-from support.loopback_server import serving
+from support.servers.loopback_server import serving
 
 CALLBACK = "http://127.0.0.1:9/callback"
 

@@ -17,7 +17,7 @@ from assent.upstreams.oauth.discovery import discover, new_http, register
 from assent.upstreams.oauth.grants import Token, begin, revoke
 from assent.upstreams.oauth.tokens import TokenSource
 from assent.upstreams.vault import KIND, CredentialVault
-from support.oauth_server import OAuthServer, oauth_server
+from support.identity.oauth_server import OAuthServer, oauth_server
 
 BACK = "http://127.0.0.1:9999/callback"
 ANN, BEN = Principal("ann", "human"), Principal("ben", "human")

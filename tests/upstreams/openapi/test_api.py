@@ -10,7 +10,7 @@ from assent.contract.profiles import profile
 from assent.contract.wire import CONTRACT_KEY
 from assent.errors import ContractError
 from assent.upstreams.openapi.api import compile_tools
-from support.openapi_documents import api, ok, parameter, ref, sending
+from support.openapi.documents import api, ok, parameter, ref, sending
 
 
 def listed(paths: dict[str, Any], named: str = "geopera", **more: Any) -> dict[str, dict[str, Any]]:

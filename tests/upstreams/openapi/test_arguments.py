@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 
 from assent.upstreams.openapi.api import ApiTool
-from support.openapi_documents import api, ok, parameter, ref, sending
+from support.openapi.documents import api, ok, parameter, ref, sending
 
 
 def tool(path: str = "/x", method: str = "post", *, more: Any = None, **operation: Any) -> ApiTool:

@@ -11,7 +11,7 @@ import pytest
 from assent.upstreams.openapi import schemas as bundled_schemas
 from assent.upstreams.openapi.references import Unresolved
 from assent.upstreams.openapi.schemas import Bundler, Schemas
-from support.openapi_documents import library, ref
+from support.openapi.documents import library, ref
 
 
 def bundled(schema: Any, most: int = bundled_schemas.MOST_REFERENCED, **schemas: Any) -> tuple[dict[str, Any], bool]:

@@ -11,7 +11,7 @@ from assent.contract.model import Contract
 from assent.contract.reader import read_contract
 from assent.contract.tiers import Tier
 from assent.upstreams.openapi.contracts import overlaid, tidy_code
-from support.openapi_documents import ORDERS, api, ok, parameter, problem, sending
+from support.openapi.documents import ORDERS, api, ok, parameter, problem, sending
 
 
 def contract(method: str = "get", infer: Any = None, more: Any = None, **operation: Any) -> Contract:

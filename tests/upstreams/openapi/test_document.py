@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assent.contract.yaml_document import write_yaml
 from assent.upstreams.openapi.references import DocumentError, check_root, parse_text
-from support.openapi_documents import THE_SAME
+from support.openapi.documents import THE_SAME
 
 
 def test_json_and_yaml_say_the_same() -> None:

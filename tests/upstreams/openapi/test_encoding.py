@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.openapi_documents import parameter
+from support.openapi.documents import parameter
 from upstreams.openapi.test_request import BASE, tool, written
 
 

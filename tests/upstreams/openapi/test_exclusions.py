@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.openapi_documents import api, ok, sending
+from support.openapi.documents import api, ok, sending
 
 
 def reason(method: str = "get", identifier: str = "it", **operation: Any) -> str | None:

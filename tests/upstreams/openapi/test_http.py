@@ -14,8 +14,8 @@ from assent.upstreams.openapi.api import ApiDescription, read_api
 from assent.upstreams.openapi.references import library_of
 from assent.upstreams.openapi.result import ResultLimits
 from assent.upstreams.openapi.upstream import OpenApiUpstream
-from support.openapi_documents import api, document, ok, parameter, sending
-from support.openapi_worlds import FREE, Scripted, structured, world_of
+from support.openapi.documents import api, document, ok, parameter, sending
+from support.openapi.worlds import FREE, Scripted, structured, world_of
 
 
 async def scripted(

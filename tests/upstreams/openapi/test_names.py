@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assent.upstreams.openapi.api import name_operations
 from assent.upstreams.openapi.operations import ApiOperation
-from support.openapi_documents import THE_SAME
+from support.openapi.documents import THE_SAME
 
 
 def names(*given: tuple[str, str, str]) -> list[str]:

@@ -14,9 +14,9 @@ from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.openapi.api import read_api
 from assent.upstreams.openapi.references import library_of
 from assent.upstreams.openapi.upstream import OpenApiUpstream, SendHttp, send_over
-from support.openapi_documents import ORDERS
-from support.openapi_service import Orders, serving
-from support.openapi_worlds import FREE, structured, world_of
+from support.openapi.documents import ORDERS
+from support.openapi.service import Orders, serving
+from support.openapi.worlds import FREE, structured, world_of
 
 READ = read_api(library_of(json.dumps(ORDERS)))
 

@@ -9,7 +9,7 @@ import pytest
 
 from assent.upstreams.openapi.api import read_api
 from assent.upstreams.openapi.references import DocumentError, Unresolved, library_of, read_file
-from support.openapi_documents import document, library, ok
+from support.openapi.documents import document, library, ok
 
 
 def test_a_reference_is_followed_by_its_pointer() -> None:

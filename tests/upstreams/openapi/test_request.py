@@ -17,7 +17,7 @@ from assent.upstreams.openapi.api import ApiTool
 from assent.upstreams.openapi.encoding import Unsendable
 from assent.upstreams.openapi.references import Unresolved
 from assent.upstreams.openapi.request import OpenApiRequest, check_base, read_template, write_request
-from support.openapi_documents import THE_SAME, api, ok, parameter, sending
+from support.openapi.documents import THE_SAME, api, ok, parameter, sending
 
 BASE = "http://127.0.0.1:9000/api"
 _paths = ["/x/{id}", "/x/{id}/y", "/{id}", "/x/{id}.json", "/a{id}b/c", "/{id}{other}"]

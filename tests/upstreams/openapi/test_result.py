@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.upstreams.openapi.result import TRUNCATED, Answered, ResultLimits, Unreadable, shape
-from support.openapi_documents import THE_SAME
+from support.openapi.documents import THE_SAME
 
 SMALL = ResultLimits(body=1000, items=3, characters=200)
 

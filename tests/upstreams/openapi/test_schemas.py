@@ -8,7 +8,7 @@ import pytest
 
 from assent.upstreams.openapi.references import Unresolved
 from assent.upstreams.openapi.schemas import Schemas
-from support.openapi_documents import library, ref
+from support.openapi.documents import library, ref
 
 
 def converted(schema: Any, version: str = "3.0.3", direction: Any = "input", **schemas: Any) -> Any:

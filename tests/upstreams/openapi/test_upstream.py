@@ -16,10 +16,10 @@ from assent.testing import World
 from assent.upstreams.openapi.api import read_api
 from assent.upstreams.openapi.references import library_of
 from assent.upstreams.openapi.upstream import OpenApiUpstream
-from support.calls import call_of
-from support.openapi_documents import ORDERS, api, ok, parameter, sending
-from support.openapi_service import Orders, sender, serving
-from support.openapi_worlds import FREE, structured, world_of
+from support.decisions.calls import call_of
+from support.openapi.documents import ORDERS, api, ok, parameter, sending
+from support.openapi.service import Orders, sender, serving
+from support.openapi.worlds import FREE, structured, world_of
 
 
 @asynccontextmanager

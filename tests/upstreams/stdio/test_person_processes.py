@@ -19,12 +19,12 @@ from assent.errors import FaultsError
 from assent.gateway.app import GatewayApp
 from assent.upstreams.credentials import PersonOwner
 from assent.upstreams.stdio.per_user_link import PerUserStdioLink
-from support.console_browser import signed_in
-from support.gateways import gateway
-from support.problems import problem
+from support.console.plain_browser import signed_in
+from support.decisions.problems import problem
+from support.gateway.gateways import gateway
 from upstreams.oauth.test_gateway import PEOPLE, read
 
-SERVER = Path(__file__).parents[2] / "support" / "keyed_server.py"
+SERVER = Path(__file__).parents[2] / "support" / "servers" / "keyed_server.py"
 READS = {"tools": {name: {"side_effect": "read"} for name in ("read_note", "hang_note")}}
 
 

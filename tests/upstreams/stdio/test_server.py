@@ -16,9 +16,9 @@ from assent.mcp.jsonrpc import RpcError
 from assent.upstreams.errors import ConnectionLost, TimedOut, Unreachable
 from assent.upstreams.stdio.process import LaunchSpec, id_of_truncated_response, id_of_unversioned_response
 from assent.upstreams.stdio.server import StdioUpstream
-from support.transports import ROOT
+from support.clients.transports import ROOT
 
-ODD = str(ROOT / "tests" / "support" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
 
 
 class Clock:

@@ -17,9 +17,9 @@ from assent.upstreams.stdio.process import LaunchSpec
 from assent.upstreams.stdio.server import StdioUpstream
 from assent.upstreams.stdio.subscriptions import StdioSubscriptions
 from assent.upstreams.subscriptions import TooManyResources
-from support.transports import ROOT
+from support.clients.transports import ROOT
 
-LIBRARIES = str(ROOT / "tests" / "support" / "library_server.py")
+LIBRARIES = str(ROOT / "tests" / "support" / "servers" / "library_server.py")
 UPDATED = "notifications/resources/updated"
 
 
