@@ -132,8 +132,13 @@ def learn(lessons: Sequence[Lesson], words: int) -> dict[str, dict[str, list[flo
     for trait in kept:
         place, word = trait.split(" ", 1)
         numbers = [*weights[trait], sizes[trait] ** 2]
-        tables.setdefault(place, {})[word] = [round(number, 2) for number in numbers]
+        tables.setdefault(place, {})[word] = [_shortened(number) for number in numbers]
     return tables
+
+
+def _shortened(number: float) -> float:
+    """As many digits as the verdicts need: the file is part of every installation."""
+    return round(number) if abs(number) >= 10 else round(number, 1)
 
 
 def _fit(

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from assent.cli.shared.options import config_option
+from assent.cli.shared.options import config_option, require_clone
 from assent.core.identity_claims import further_claims
 from assent.core.principal import KINDS, Principal
 from assent.core.question import visible
@@ -115,6 +115,7 @@ async def _catalogue(tool: str, contracts: Catalogue, settings: Settings) -> Cal
 
 
 def _run_cases(cases: Path) -> int:
+    require_clone("assent.testing.decisions", "`assent decide --cases`", "make install")
     import asyncio
 
     from assent.testing.decisions import run_cases

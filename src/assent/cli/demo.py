@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from assent.cli.shared.options import require_posix
+from assent.cli.shared.options import require_clone, require_posix
 
 
 @click.command()
@@ -28,12 +28,13 @@ def demo(folder: Path, port: int, once: bool, browser: bool | None) -> None:
     Example: assent demo --port 8420
     """
     require_posix("assent demo")
+    require_clone("assent.cli.demo_process", "The demo", "make demo")
     import asyncio
+
+    from assent.cli.demo_process import run
 
     click.echo("Starting a demo office, and the gateway in front of it ...", err=True)
     opens = has_display() and sys.stdout.isatty() if browser is None else browser
-    from assent.cli.demo_process import run
-
     asyncio.run(run(folder, port, once, opens and not once))
 
 

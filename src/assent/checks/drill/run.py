@@ -10,13 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any
 
-from assent.checks.drill import stories as _home
 from assent.checks.drill.sandbox import sandbox_for
+from assent.checks.drill.stories import calls, content, definitions
 from assent.checks.drill.story import ENDINGS, Ended, Story
 from assent.config.model import Settings
 
@@ -47,15 +45,19 @@ class DrillResult:
 
 
 @cache
+def _stories() -> dict[str, Story]:
+    """The stories by name: those of their constants, with dashes."""
+    found = [pair for module in (calls, content, definitions) for pair in vars(module).items()]
+    return {name.lower().replace("_", "-"): story for name, story in found if isinstance(story, Story)}
+
+
 def story_names() -> tuple[str, ...]:
-    """The names of all stories: those of their files, with dashes."""
-    return tuple(sorted(module.name.replace("_", "-") for module in iter_modules(_home.__path__)))
+    """The names of all stories."""
+    return tuple(sorted(_stories()))
 
 
-@cache
 def load_story(name: str) -> Story:
-    story: Story = import_module(f"{_home.__name__}.{name.replace('-', '_')}").STORY
-    return story
+    return _stories()[name]
 
 
 async def run(settings: Settings, names: Sequence[str]) -> list[DrillResult]:

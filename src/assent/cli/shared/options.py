@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -91,6 +92,13 @@ def require_posix(command: str) -> None:
     if sys.platform == "win32":
         message = f"{command} does not run on Windows: it needs the process groups, signals and file locks of POSIX"
         raise SettingsError(Fault(message, "Run Assent in WSL, Linux or macOS. Nothing was changed"))
+
+
+def require_clone(module: str, what: str, command: str) -> None:
+    """Stop if the module is not part of this installation: the wheel leaves out what only a clone needs."""
+    if importlib.util.find_spec(module) is None:
+        fault = Fault(f"{what} is not part of the installed package", f"Run `{command}` in a clone of the source")
+        raise SettingsError(fault)
 
 
 COMMAND = "assent.command"

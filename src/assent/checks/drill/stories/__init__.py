@@ -1,1 +1,1 @@
-"""The stories, one file each; the file name is the name of the story."""
+"""The stories by what attacks; the name of a constant is the name of its story."""
