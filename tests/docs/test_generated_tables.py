@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from docs.site.reference.hosts import hosts_table
+from docs.site.reference.hosts import answering_table, hosts_table
 
 from assent.checks.lint.run import all_rules
 
@@ -14,8 +14,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.mark.parametrize(
     ("page", "mark", "table"),
-    [("hosts.md", "hosts", hosts_table())],
-    ids=["hosts"],
+    [("hosts.md", "hosts", hosts_table()), ("hosts.md", "answering", answering_table())],
+    ids=["hosts", "answering"],
 )
 def test_a_page_has_the_table_that_the_code_gives(page: str, mark: str, table: str) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")

@@ -77,6 +77,8 @@ class Request(NamedTuple):
     """The headers that repeat arguments; None where the protocol has none."""
     origin: Any = None
     """What the edge keeps of the client's request for the upstream. The pipeline does not read it."""
+    client: str = ""
+    """The name that an MCP client gives itself, if it can ask. It proves nothing: it only lowers what a yes means."""
 
 
 class Call(NamedTuple):
@@ -96,6 +98,7 @@ class Call(NamedTuple):
     beside: Mapping[str, Any] | None = None
     conversation: ConversationRef | None = None
     origin: Any = None
+    client: str = ""
     scratch: dict[str, Any] | None = None
     """What rules keep of this call until it ends; None if they keep nothing."""
 

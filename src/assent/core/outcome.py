@@ -65,6 +65,8 @@ class Refusal(Ending):
         self.code = code
         self.detail = detail
         self.facts = facts
+        self.approval: Approval | None = None
+        """What a person must decide first, if that is why."""
 
     @property
     def status(self) -> int:

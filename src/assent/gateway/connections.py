@@ -1,4 +1,4 @@
-"""Whether the caller's person has connected an upstream, and the question that leads them to the page where they do."""
+"""Questions that lead the caller's person to a page: to connect an upstream, or to decide about a call."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import shlex
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from secrets import token_urlsafe
-from typing import TypeGuard
+from typing import Any, TypeGuard
 from urllib.parse import urlencode
 
 from assent.config.model import Settings
+from assent.core.approval import ApprovalState
 from assent.core.call import Call
 from assent.core.outcome import Outcome, Refusal
 from assent.core.principal import Principal
 from assent.mcp.channel import CannotAsk
-from assent.mcp.confirmation import action_of, link_of, shows_links
+from assent.mcp.confirmation import action_of, decision_link, link_of, shows_links
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.requests import McpRequest
-from assent.ports import ConnectionNeeded
+from assent.ports import ConnectionNeeded, Ports
 from assent.upstreams.credentials import owner_of
 from assent.upstreams.link import UpstreamLink
 from assent.upstreams.vault import CredentialVault
@@ -74,17 +75,9 @@ class ConnectQuestion:
         if not leads_to_a_page(outcome, mcp_request):
             return False
         id = token_urlsafe(16)
-        try:
-            link = link_of(outcome, mcp_request.version, id)
-            answer = await mcp_request.reply.ask("elicitation/create", link)
-        except (CannotAsk, RpcError):
-            return False
+        link = link_of(outcome.detail, outcome.facts["connect_url"], mcp_request.version, id)
         upstream, scope = outcome.facts["upstream"], outcome.facts.get("scope", "")
-        if action_of(answer) != "accept" or not await self.wait(upstream, scope, mcp_request.caller):
-            return False
-        done = {"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": {"elicitationId": id}}
-        await mcp_request.reply.notify(done)
-        return True
+        return await _lead(mcp_request, link, lambda: self.wait(upstream, scope, mcp_request.caller))
 
     async def wait(self, upstream: str, scope: str, principal: Principal) -> bool:
         """Wait until the person has connected the upstream; False if they take too long."""
@@ -94,6 +87,44 @@ class ConnectQuestion:
                 return False
             await asyncio.sleep(_POLL)
         return True
+
+
+async def _lead(mcp_request: McpRequest, link: dict[str, Any], is_done: Callable[[], Awaitable[bool]]) -> bool:
+    """Show a link on the open stream; whether the person went there and did what it is for."""
+    try:
+        answer = await mcp_request.reply.ask("elicitation/create", link)
+    except (CannotAsk, RpcError):
+        return False
+    if action_of(answer) != "accept" or not await is_done():
+        return False
+    done = {"elicitationId": link.get("elicitationId", "")}
+    await mcp_request.reply.notify({"jsonrpc": "2.0", "method": "notifications/elicitation/complete", "params": done})
+    return True
+
+
+async def is_decided_on_its_page(outcome: Outcome, mcp_request: McpRequest, ports: Ports) -> bool:
+    """Lead the person to the page of an approval, where they prove who they are; whether they decided there."""
+    if not needs_its_page(outcome, mcp_request):
+        return False
+    link = decision_link(outcome, mcp_request.version, token_urlsafe(16))
+    return await _lead(mcp_request, link, lambda: wait_for_decision(outcome.facts["approval"], ports))
+
+
+async def wait_for_decision(approval_id: str, ports: Ports) -> bool:
+    decided = await ports.store.decided(approval_id, WITHIN)
+    return decided is not None and decided.state_at(ports.now()) is not ApprovalState.PENDING
+
+
+def needs_its_page(outcome: Outcome, mcp_request: McpRequest) -> TypeGuard[Refusal]:
+    """Whether the user decides about a call, the client's own answer does not count, and it can show a link."""
+    if not isinstance(outcome, Refusal) or outcome.approval is None or outcome.code != "confirm.approval_pending":
+        return False
+    asked = outcome.approval.by == "user" and outcome.approval.answered_too_fast is None
+    return asked and "approval_url" in outcome.facts and _shows_links(mcp_request)
+
+
+def _shows_links(mcp_request: McpRequest) -> bool:
+    return mcp_request.caller.asks != "nobody" and shows_links(mcp_request.capabilities)
 
 
 def leads_to_a_page(outcome: Outcome, mcp_request: McpRequest) -> TypeGuard[Refusal]:

@@ -49,6 +49,8 @@ class Surroundings:
     """Flow control whose conversations this gateway continues."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     umask: int = -1
+    console: Callable[[], str] = lambda: ""
+    """The address of the console that shows this store on this machine; empty while none is served."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

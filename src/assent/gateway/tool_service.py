@@ -18,7 +18,13 @@ from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.auth.challenges import Challenge, challenge
-from assent.gateway.connections import ConnectQuestion, leads_to_a_page
+from assent.gateway.connections import (
+    ConnectQuestion,
+    is_decided_on_its_page,
+    leads_to_a_page,
+    needs_its_page,
+    wait_for_decision,
+)
 from assent.mcp.channel import CannotAsk, asks_of
 from assent.mcp.confirmation import ConfirmationCodec, ConnectAnswer, Retry, form_of, shows_forms, user_answer
 from assent.mcp.jsonrpc import RpcError, check_no_task
@@ -131,6 +137,7 @@ class ToolService:
         meta = params.get("_meta") or {}
         is_retry = modern and ("requestState" in params or "inputResponses" in params)
         retry = self._codec.read(params, principal) if is_retry else _FIRST_TRY
+        can_ask = _can_ask(mcp_request)
         request = Request(
             params["name"],
             params.get("arguments"),
@@ -138,15 +145,18 @@ class ToolService:
             keys_of(mcp_request.key, meta) if mcp_request.key is not None or META_KEY in meta else (),
             retry.answer,
             retry.resume,
-            _can_ask(mcp_request),
+            can_ask,
             mcp_request.presence,
             retry.beside,
             conversation_of(meta) if CONVERSATION in meta or USER_TEXT in meta else None,
             mcp_request.mirrors if modern else None,
             mcp_request,
+            mcp_request.client if can_ask else "",
         )
         mcp_request.answers = retry.forward
         try:
+            if retry.page:
+                await wait_for_decision(retry.page, self._ports)
             if modern and retry.connect is None:
                 outcome = await confirm_with_result(request, self._ports)
             else:
@@ -169,7 +179,9 @@ class ToolService:
         if question is not None and await question.is_answered(outcome, mcp_request):
             outcome = await govern(request, ports)
         if isinstance(outcome, Pause):
-            outcome = await self._ask_and_retry(request, outcome, mcp_request)
+            return await self._ask_and_retry(request, outcome, mcp_request)
+        if await is_decided_on_its_page(outcome, mcp_request, ports):
+            outcome = await govern(request, ports)
         return outcome
 
     def _describe(self, outcome: Outcome, name: str) -> None:
@@ -205,6 +217,8 @@ class ToolService:
         if isinstance(outcome, Refusal):
             if modern and retry.connect is None and leads_to_a_page(outcome, mcp_request):
                 return self._codec.ask_to_connect(outcome, mcp_request.version, principal, name, beside)
+            if modern and retry.page is None and needs_its_page(outcome, mcp_request):
+                return self._codec.ask_to_decide(outcome, mcp_request.version, principal, name, beside)
             return self._refused(outcome, name, principal, modern)
         if outcome.result.get("resultType") == INPUT_REQUIRED:
             return self._codec.pass_question(outcome, mcp_request.params.get("arguments"), principal, name, beside)

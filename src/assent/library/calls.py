@@ -18,7 +18,7 @@ from assent.core.outcome import Answer, Outcome, Refusal, error_result, fit_to_l
 from assent.core.principal import Principal
 from assent.mcp.confirmation import ConfirmationCodec, Retry, form_of, shows_forms, user_answer
 from assent.mcp.jsonrpc import RpcError
-from assent.mcp.requests import conversation_of, header_of, keys_of
+from assent.mcp.requests import client_name, conversation_of, header_of, keys_of
 from assent.pipeline.confirm_on_stream import confirm_on_stream, confirm_with_result
 from assent.pipeline.govern import govern
 from assent.ports import Ports
@@ -46,6 +46,7 @@ def request_of(
         can_ask=ctx is not None and can_ask(ctx),
         beside=retry.beside,
         conversation=conversation_of(meta),
+        client=client_name(_client_info(ctx)),
     )
 
 
@@ -103,9 +104,12 @@ async def _ask_on_stream(
         )
     except (MCPError, ValueError):
         return None
-    client = ctx.session.client_params
-    info = client.client_info.model_dump() if client is not None else None
-    return user_answer(approval.id, {"action": answer.action}, meta, info)
+    return user_answer(approval.id, {"action": answer.action}, meta, _client_info(ctx))
+
+
+def _client_info(ctx: ServerRequestContext[Any, Any] | None) -> dict[str, Any] | None:
+    client = ctx.session.client_params if ctx is not None else None
+    return client.client_info.model_dump() if client is not None else None
 
 
 def refused_result(refusal: Refusal, name: str, catalogue: Catalogue) -> types.CallToolResult:

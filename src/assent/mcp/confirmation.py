@@ -23,10 +23,12 @@ from assent.mcp.requests import claimed_seconds, client_name
 
 CONFIRM = "dev.assent/confirm"
 CONNECT = "dev.assent/connect"
+DECIDE = "dev.assent/decide"
 BESIDE = "dev.assent/inputResponses"
 """The name under which unrequested input responses are digested, shown, checked and logged."""
 _QUESTION: dict[str, Any] = {"approval": str, "beside": dict}
 _LINK: dict[str, Any] = {"connect": str, "scope": str, "beside": dict}
+_PAGE: dict[str, Any] = {"page": str, "beside": dict}
 _TOOL_QUESTION: dict[str, Any] = {
     "claim": str | None, "epoch": int, "arguments": str, "asked": list, "state": str | None, "beside": dict,
 }  # fmt: skip
@@ -51,6 +53,8 @@ class Retry(NamedTuple):
     forward: Mapping[str, Any] = {}
     beside: Mapping[str, Any] = {}
     connect: ConnectAnswer | None = None
+    page: str | None = None
+    """The approval that a person went to decide on its page; empty if they did not go."""
 
 
 class ConfirmationCodec:
@@ -72,10 +76,20 @@ class ConfirmationCodec:
         self, refusal: Refusal, version: str, principal: Principal, tool: str, beside: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The link to the page where an upstream is connected, as the result of the call."""
-        question = {"method": "elicitation/create", "params": link_of(refusal, version)}
+        link = link_of(refusal.detail, refusal.facts["connect_url"], version)
+        question = {"method": "elicitation/create", "params": link}
         facts = {"connect": refusal.facts["upstream"], "scope": refusal.facts.get("scope", ""), "beside": beside}
         state = self._state.close(facts, principal, tool)
         return {"resultType": INPUT_REQUIRED, "inputRequests": {CONNECT: question}, "requestState": state}
+
+    def ask_to_decide(
+        self, refusal: Refusal, version: str, principal: Principal, tool: str, beside: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The link to the page where a person decides, as the result of the call. Opening it decides nothing."""
+        link = decision_link(refusal, version)
+        state = self._state.close({"page": refusal.facts["approval"], "beside": beside}, principal, tool)
+        question = {"method": "elicitation/create", "params": link}
+        return {"resultType": INPUT_REQUIRED, "inputRequests": {DECIDE: question}, "requestState": state}
 
     def pass_question(
         self, answer: Answer, arguments: Any, principal: Principal, tool: str, beside: Mapping[str, Any]
@@ -102,13 +116,16 @@ class ConfirmationCodec:
         given, token = params.get("inputResponses"), params.get("requestState")
         responses = given if isinstance(given, Mapping) else {}
         if token is None:
-            unrequested = {name: value for name, value in responses.items() if name not in (CONFIRM, CONNECT)}
+            unrequested = {name: value for name, value in responses.items() if name not in (CONFIRM, CONNECT, DECIDE)}
             return _retry_beside(None, {BESIDE: unrequested} if unrequested else {})
         state = self._state.open(token, principal, params["name"]) if isinstance(token, str) else None
         if state is None or not _is_complete(state):
             raise RpcError(INVALID_PARAMS, "requestState: it belongs to another call or expired; call again without it")
         if "approval" in state:
             return _retry_beside(self._answer(state, responses.get(CONFIRM), params.get("_meta")), state["beside"])
+        if "page" in state:
+            went = action_of(responses.get(DECIDE)) == "accept"
+            return _retry_beside(None, state["beside"])._replace(page=state["page"] if went else "")
         if "connect" in state:
             accepted = action_of(responses.get(CONNECT)) == "accept"
             answer = ConnectAnswer(state["connect"], state["scope"], accepted)
@@ -152,10 +169,18 @@ def shows_forms(capabilities: Mapping[str, Any] | None) -> bool:
     return isinstance(elicitation, Mapping) and ("form" in elicitation or "url" not in elicitation)
 
 
-def link_of(refusal: Refusal, version: str, id: str = "") -> dict[str, Any]:
+def link_of(message: str, url: str, version: str, id: str = "") -> dict[str, Any]:
     """The parameters of an elicitation that leads a person to a page; the handshake revision wants an id."""
-    link = {"mode": "url", "message": refusal.detail, "url": refusal.facts["connect_url"]}
+    link = {"mode": "url", "message": message, "url": url}
     return link if version >= LATEST_MODERN_VERSION else {**link, "elicitationId": id}
+
+
+def decision_link(refusal: Refusal, version: str, id: str = "") -> dict[str, Any]:
+    """The parameters of an elicitation that leads a person to the page of an approval, where they sign in."""
+    asked = refusal.approval.details if refusal.approval is not None else None
+    what = f"{asked['sentence']} " if asked else ""
+    message = f"{what}This client's own answer does not count here. Open the page, sign in and decide there."
+    return link_of(message, refusal.facts["approval_url"], version, id)
 
 
 def shows_links(capabilities: Mapping[str, Any] | None) -> bool:
@@ -172,7 +197,8 @@ def action_of(answer: Any) -> Action | None:
 
 def _is_complete(state: Mapping[str, Any]) -> bool:
     """Whether a state has its members, each of its type; a client may have written one that is not encrypted."""
-    kinds = _QUESTION if "approval" in state else _LINK if "connect" in state else _TOOL_QUESTION
+    names = {"approval": _QUESTION, "connect": _LINK, "page": _PAGE}
+    kinds = next((kinds for name, kinds in names.items() if name in state), _TOOL_QUESTION)
     return all(isinstance(state.get(name), kind) for name, kind in kinds.items())
 
 

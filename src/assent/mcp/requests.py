@@ -65,6 +65,13 @@ class McpRequest:
     answers: Mapping[str, Any] = field(default_factory=dict)
     """The answers to a tool's own question, and its state, for the upstream."""
 
+    @property
+    def client(self) -> str:
+        """The name that the client gives itself, in this request or when the session began."""
+        if self.era is Era.MODERN:
+            return client_name((self.params.get("_meta") or {}).get(CLIENT_INFO_META_KEY))
+        return client_name(self.session.client_info) if self.session is not None else ""
+
 
 # What a message is
 

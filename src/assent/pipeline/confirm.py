@@ -190,7 +190,9 @@ def pending(approval: Approval, ports: Ports, code: str = "confirm.approval_pend
     facts["remedy"] = (
         _NO_PLACE if place is None else f"Tell the user: {_deciders(approval)} must approve it {place}. {_CALL_AGAIN}"
     )
-    return Refusal(code, detail, **facts)
+    refusal = Refusal(code, detail, **facts)
+    refusal.approval = approval
+    return refusal
 
 
 def _deciders(approval: Approval) -> str:

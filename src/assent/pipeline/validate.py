@@ -70,6 +70,7 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
         request.beside,
         request.conversation,
         request.origin,
+        request.client,
         {},
     )
     trace.call = call

@@ -72,7 +72,7 @@ class Engine:
 
     def __init__(self, identity: bytes, *, still_there: Callable[[], bool] = lambda: True) -> None:
         """`still_there` says whether doors can still find this engine."""
-        self.since, self.console = time.time(), ""
+        self.since, self.console, self.console_store = time.time(), "", ""
         self.wrapped: list[WrappedServer] = []
         self._identity, self._still_there = identity, still_there
         self._stores: dict[tuple[str, str], tuple[Store, Any]] = {}
@@ -290,7 +290,10 @@ class Engine:
             store, flow = self._stores[key]
             if flow is None and (flow := flow_control(settings)) is not None:
                 self._stores[key] = store, flow
-        return Surroundings(store, flow, environment, umask)
+        where = settings.store
+        return Surroundings(
+            store, flow, environment, umask, lambda: self.console if self.console_store == where else ""
+        )
 
 
 class Door:

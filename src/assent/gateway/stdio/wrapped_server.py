@@ -157,15 +157,20 @@ async def serve_wrapped(
     """Governs the server until the client leaves, the server ends or it is stopped; returns the exit code."""
     _make_state_directory(settings)
     command = _deciding(settings, request.config)
+    around = around or Surroundings(None, None, request.environment)
+
+    def page(path: str) -> str | None:
+        address = around.console()
+        return f"{address}/console/{path}" if address else None
 
     def adapt(ports: Ports) -> Ports:
         def waiting(approval: Approval) -> None:
             ports.waiting(approval)
             client.on_waiting(approval, command(f"approvals show {approval.id}"))
 
-        return ports._replace(page=lambda _: None, command=command, waiting=waiting)
+        return ports._replace(page=page, command=command, waiting=waiting)
 
-    gateway_app = await open_gateway(settings, adapt, around or Surroundings(None, None, request.environment))
+    gateway_app = await open_gateway(settings, adapt, around)
     try:
         link = next(iter(gateway_app.current.links.values()))
         assert isinstance(link, StdioLink)

@@ -61,6 +61,7 @@ async def _serve(engine: Engine, config: str | None, environment: Mapping[str, s
 
     engine.at_end.append(close)
     await keep_address(gateway_app.store, "127.0.0.1", port)
+    engine.console_store = settings.store
     return address
 
 
