@@ -29,7 +29,7 @@ from assent.audit.checkpoints import Checkpoint
 from assent.audit.log_reader import StoredEntries
 from assent.audit.signer import AuditLogSigner
 from assent.core.audit import Entry
-from assent.stores.rows import entry_row
+from assent.stores.base import entry_row
 from assent.stores.sqlite.store import SqliteStore
 from assent.web.server import tune_gc
 from bench.signed_calls import measure_calls

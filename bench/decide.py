@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from assent.contract.schema_cost import is_large
+from assent.contract.documents import is_large
 from assent.core.call import Request
 from assent.core.principal import Principal
 from assent.pipeline.authorize import authorize
@@ -20,8 +20,8 @@ from assent.pipeline.confirm import ambiguous, asked_by
 from assent.pipeline.discover import discover
 from assent.pipeline.govern import govern
 from assent.pipeline.guard import guard
+from assent.pipeline.record import CallTrace
 from assent.pipeline.step_up import step_up
-from assent.pipeline.trace import CallTrace
 from assent.pipeline.validate import validate
 from assent.rules.guards import build_guard
 from assent.testing import World

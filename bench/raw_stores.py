@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from assent.core.claims import ClaimRecord
+from assent.stores.base import claim_row, entry_row, move_row
 from assent.stores.migrations import for_rows, statements
-from assent.stores.rows import claim_row, entry_row, move_row
 from assent.stores.sqlite.database_file import open_writer
 from assent.stores.sqlite.tables import AT_ONCE
 from bench.claims import END, intent, outcome

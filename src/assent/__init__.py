@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assent.client.tool_policy import needs_confirmation as needs_confirmation
     from assent.contract.decorator import contract as contract
     from assent.core.principal import Principal as Principal
-    from assent.core.tool_events import record_event as record_event
+    from assent.core.tool import record_event as record_event
     from assent.library.function_outcome import current_mode as current_mode
     from assent.library.governance import Assent as Assent
     from assent.ports import ToolFailed as ToolFailed
@@ -27,7 +27,7 @@ _HOMES = {
     "ToolFailed": "assent.ports",
     "current_mode": "assent.library.function_outcome",
     "needs_confirmation": "assent.client.tool_policy",
-    "record_event": "assent.core.tool_events",
+    "record_event": "assent.core.tool",
 }
 
 __all__ = [

@@ -579,17 +579,6 @@ class Rules(NamedTuple):
     connections: frozenset[str] = frozenset()
     """The upstreams that people connect with an account of theirs."""
 
-    def guards_of(self, tool: Tool) -> dict[str, list[GuardRule]]:
-        """The guards that can apply to calls of a tool, `arguments` and `results` apart; found once per tool."""
-        known: tuple[Any, dict[str, list[GuardRule]]] | None = tool.derived.get("guards")
-        if known is None or known[0] is not self.guards:
-            known = self.guards, {"arguments": [], "results": []}
-            for rule in self.guards:
-                if rule.concerns(tool):
-                    known[1][rule.on].append(rule)
-            tool.derived["guards"] = known
-        return known[1]
-
     def counts(self, tool: Tool) -> bool:
         """Whether a limit or a budget can count calls of a tool."""
         lines: tuple[RateLimit | SpendBudget, ...] = (*self.limits, *self.budgets)

@@ -15,7 +15,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from assent.core.audit import Entry
 from assent.core.principal import Principal
-from assent.gateway.auth.api_keys import make_key, record_key
+from assent.gateway.auth.authenticator import make_key, record_key
 from support.gateway.gateways import ANYBODY, shop_gateway
 
 BOT = Principal("bot", "agent", scopes=frozenset({"*"}))

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from assent.core.member_names import Spelling, fold
+from assent.contract.member_names import Spelling, fold
 from assent.mcp.jsonrpc import PARAMS, rebuild
 from assent.mcp.strict_json import Malformed
 from support.gateway.gateways import gateway, post, rpc

@@ -7,7 +7,7 @@ import tracemalloc
 from itertools import product
 from typing import Any
 
-from assent.core.member_names import Spelling
+from assent.contract.member_names import Spelling
 
 NAMES = [f"p{number}" for number in range(8)]
 TREE = {"$ref": "#/$defs/tree"}

@@ -9,9 +9,9 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from assent.cli import cli
-from assent.config.keyring import Keyring
 from assent.contract.digest import digest_of
 from assent.core.claims import claim_id
+from assent.core.keyring import Keyring
 from assent.core.outcome import Answer
 from assent.stores import SqliteStore
 from assent.testing.world import AGENT, World

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from assent.audit.checkpoints import Checkpoint, Inconsistent, parse
-from assent.audit.leaf_encoder import seal
+from assent.audit.leaf import seal
 from assent.audit.log import HEARTBEAT, RolledBack, open_log
 from assent.audit.merkle import hash_leaf, verify_consistency
 from assent.audit.notes import find_keys

@@ -15,6 +15,7 @@ from assent.config.model import Settings
 from assent.contract.yaml_document import write_yaml
 from assent.errors import SettingsError
 from assent.gateway.stdio.wrapped_server import WrapRequest, wrapping
+from assent.pipeline.guard import guards_of
 from support.clients.transports import over_http
 from support.decisions.problems import problem
 from support.gateway.gateways import gateway, post, rpc, shop_gateway
@@ -166,11 +167,11 @@ async def test_metadata_addresses_are_refused_and_other_private_ones_are_not(car
 async def test_a_tool_with_a_written_contract_and_one_without_hosts_are_not_concerned(tmp_path: Path) -> None:
     async with shop_gateway(tmp_path) as (_, gateway_app, _shop):
         tools, found = gateway_app.current.catalogue.tools, gateway_app.ports.rules
-        assert {name: found.guards_of(tool)["arguments"] for name, tool in tools.items() if tool.written} == {
+        assert {name: guards_of(tool, found)["arguments"] for name, tool in tools.items() if tool.written} == {
             "place_order": [],
             "delete_order": [],
         }
-        assert found.guards_of(tools["list_orders"])["arguments"] == [], (
+        assert guards_of(tools["list_orders"], found)["arguments"] == [], (
             "it costs nothing where no argument names hosts"
         )
 

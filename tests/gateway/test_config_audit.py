@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from assent.config.keyring import Keyring
 from assent.config.load import parse_settings
 from assent.config.model import Settings
 from assent.core.audit import Entry
+from assent.core.keyring import Keyring
 from assent.core.pins import pins_of, pins_text
 from assent.errors import StoreError
 from assent.gateway.config_audit import MOST, ConfigAuditLog, ListedTools

@@ -18,8 +18,8 @@ from assent.core.catalogue import catalogue_of
 from assent.core.pins import pins_of, pins_text
 from assent.core.tool import compile_tool
 from assent.gateway.app import GatewayApp
-from assent.gateway.tool_service import UpstreamLinks
 from assent.ports import NotReached
+from assent.upstreams.link import UpstreamLinks
 from support.clients.transports import over_http
 from support.decisions.problems import problem
 from support.gateway.gateways import Shop, gateway, post, rpc

@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 
 # The path of one governed write (`python -m bench.trace_call`).
-FILES_OF_A_WRITE = 62
-PACKAGE_SWITCHES_OF_A_WRITE = 103
+FILES_OF_A_WRITE = 50
+PACKAGE_SWITCHES_OF_A_WRITE = 60
 # The whole source.
 LINES = 97_500
 FILES = 720

@@ -10,8 +10,8 @@ import pytest
 
 from assent.core.outcome import Answer, Outcome, Refusal
 from assent.core.principal import Principal
-from assent.pipeline import stop_switches
-from assent.pipeline.stop_switches import StopSwitches
+from assent.pipeline import authorize
+from assent.pipeline.authorize import StopSwitches
 from assent.stores import open_store
 from assent.stores.memory import MemoryStore
 from assent.testing import World
@@ -120,7 +120,7 @@ async def test_a_stopped_caller_gets_no_old_answer_either() -> None:
 async def test_calls_do_not_read_the_store_each(monkeypatch: pytest.MonkeyPatch) -> None:
     store = CountingStore()
     there, _ = world(store=store)
-    monkeypatch.setattr(stop_switches, "FRESH", 3600.0)
+    monkeypatch.setattr(authorize, "FRESH", 3600.0)
     for number in range(50):
         await there.call("look", {"n": number}, by=CI)
     assert store.looks == 1
@@ -130,17 +130,17 @@ async def test_a_switch_set_in_another_process_holds_here_after_the_cache_is_old
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = [1000.0]
-    monkeypatch.setattr(stop_switches.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(authorize.time, "monotonic", lambda: clock[0])
     url = f"sqlite:///{tmp_path}/a.db"
     one, other = await open_store(url), await open_store(url)
     here, there = StopSwitches(one), StopSwitches(other)
     assert (await here.current()).is_empty
     await stop(there, "everything")
-    clock[0] += stop_switches.FRESH / 2
+    clock[0] += authorize.FRESH / 2
     assert (await here.current()).is_empty
-    clock[0] += stop_switches.FRESH
+    clock[0] += authorize.FRESH
     assert (await here.current()).everything is not None
-    assert stop_switches.FRESH <= 1.0
+    assert authorize.FRESH <= 1.0
     await one.close()
     await other.close()
 

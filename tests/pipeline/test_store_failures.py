@@ -14,8 +14,7 @@ from assent.core.outcome import Answer, Outcome, Pause, Refusal
 from assent.errors import StoreError
 from assent.pipeline.authenticate import authenticate
 from assent.pipeline.govern import govern
-from assent.pipeline.record import record
-from assent.pipeline.trace import CallTrace
+from assent.pipeline.record import CallTrace, record
 from assent.stores.memory import MemoryStore
 from assent.testing import AGENT, BrokenStore, World, failing_nth
 

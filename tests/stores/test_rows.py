@@ -2,7 +2,7 @@
 
 import os
 
-from assent.stores.ids import randomness
+from assent.core.ids import randomness
 from assent.stores.migrations import for_rows
 
 

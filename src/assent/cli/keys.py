@@ -65,7 +65,7 @@ def create(
     Example: assent keys create ci --kind agent --scope 'orders:*' --expires 90d
     """
     from assent.cli.shared.store_access import with_ports
-    from assent.gateway.auth.api_keys import make_key, record_key
+    from assent.gateway.auth.authenticator import make_key, record_key
     from assent.pipeline.api_keys import key_entry, key_json, name_fault
 
     if fault := name_fault(name):

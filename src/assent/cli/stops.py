@@ -17,7 +17,7 @@ from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
     from assent.core.stop_switch import Stop, StopLevel, StopScope
-    from assent.pipeline.stop_switches import StopSwitches
+    from assent.pipeline.authorize import StopSwitches
 
 
 @click.group()
@@ -157,7 +157,7 @@ def _check_known(scope: StopScope, target: str, tenant: str, config: Path | None
 
 def _with_switches(config: Path | None, act: Callable[[StopSwitches], Awaitable[Any]]) -> Any:
     from assent.cli.shared.store_access import with_ports
-    from assent.pipeline.stop_switches import StopSwitches
+    from assent.pipeline.authorize import StopSwitches
 
     return with_ports(config, lambda ports: act(StopSwitches(ports.store)))
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import Any
 
 import jsonschema_rs
+import orjson
 
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.patterns import LINEAR, MOST_SECONDS, PatternTimeBudget, pattern_keyword
-from assent.contract.schema_cost import SHORT, SchemaCost, cost_of, is_short, size_of
+from assent.contract.pointers import pointer_to
+from assent.contract.schema_cost import SchemaCost, cost_of, size_of
+from assent.errors import ContractError, Fault
+
+Validate = Callable[[Any], list[tuple[str, str]]]
 
 
 def plain_copy(value: Any) -> dict[str, Any]:
@@ -34,7 +39,13 @@ def _copy(value: Any) -> Any:
 MOST_CHECKS_IN_ALL = 5_000_000
 """The maximum number of checks for a whole value; one check takes 10 to 50 nanoseconds."""
 _MOST_CHECKS_WITH_ERRORS = 20_000
+_MOST_ERRORS = 20
+_UNLOCATED = "it does not match its schema; it has too many values to say where"
 _TOO_LARGE = "it has too many values to be checked against its schema; send fewer at once"
+
+
+SHORT = 2_000
+"""The length of a short JSON text: it has fewer values than characters, whatever they are."""
 
 
 class SchemaValidator:
@@ -137,3 +148,73 @@ def _reason(error: Exception) -> str:
     reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
     path = getattr(error, "instance_path", None)
     return f"{reason} at /{'/'.join(map(str, path))}" if path else reason
+
+
+def is_large(value: Any) -> bool:
+    """Whether checking a value may take so long that others would wait."""
+    if is_short(value):
+        return False
+    size = size_of(value, 2_000)
+    return size is None or size.names + size.texts > 20_000
+
+
+def is_short(value: Any, levels: int = SHORT) -> bool:
+    """Whether a value is short as JSON and surely has at most so many levels.
+
+    Nearly every value is, and writing it as JSON is several times faster than counting its parts.
+    """
+    try:
+        text = orjson.dumps(value)
+    except TypeError:  # Not plain JSON, or an unsafe integer.
+        return False
+    return len(text) <= SHORT and text.count(b"{") + text.count(b"[") < levels
+
+
+def checker(name: str, which: str, schema: Any, most: int = MOST_CHECKS_IN_ALL) -> Validate:
+    """A function that returns the errors of a value with their places. Raises ContractError for an invalid schema."""
+    try:
+        validator = schema_validator(schema)
+    except ValueError as error:
+        raise ContractError(Fault(str(error), "Correct the schema", f"{name}.{which}")) from None
+    accepts_short, measure = validator.accepts_short, validator.measure
+    fits, first_errors = validator.fits, validator.first_errors
+
+    def check(instance: Any) -> list[tuple[str, str]]:
+        if accepts_short(instance):
+            return []
+        checks, too_large = measure(instance, most)
+        if too_large is not None:
+            return [("", too_large)]
+        if fits(instance):
+            return []
+        found = first_errors(instance, checks, _MOST_ERRORS)
+        return [(pointer_to(error.instance_path), sentence(error)) for error in found] or [("", _UNLOCATED)]
+
+    return check
+
+
+def sentence(error: Any) -> str:
+    """Describe an error with the schema's words only, because the rejected values belong to the caller."""
+    kind = error.kind
+    match kind.name:
+        case "required":
+            return f"{kind.property!r} is required"
+        case "additionalProperties" | "unevaluatedProperties":
+            return "there are unknown fields: " + ", ".join(repr(name)[:80] for name in kind.unexpected[:10])
+        case "type":
+            return f"it must be of type {_types(kind.types)}"
+        case "enum":
+            return f"it must be one of {_show_options(kind.options)}"
+    if isinstance(kind, jsonschema_rs.ValidationErrorKind.Custom):
+        return str(kind.message)
+    limit = getattr(kind, "limit", None)
+    return f"it does not match `{kind.name}`" + (f" of {limit}" if limit is not None else "")
+
+
+def _show_options(options: Any) -> str:
+    text = ", ".join(map(repr, options)) if isinstance(options, list | tuple) else str(options)
+    return text if len(text) <= 300 else text[:297] + "..."
+
+
+def _types(types: Any) -> str:
+    return " or ".join(map(str, types)) if isinstance(types, list | tuple | set | frozenset) else str(types)

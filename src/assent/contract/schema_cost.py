@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
-import orjson
-
 from assent.contract.patterns import compile_pattern
 from assent.contract.pointers import MISSING, follow
 
@@ -80,30 +78,6 @@ def size_of(value: Any, most: int) -> Size | None:
                 texts += len(one)
         level = below
     return Size(levels, names, texts)
-
-
-def is_large(value: Any) -> bool:
-    """Whether checking a value may take so long that others would wait."""
-    if is_short(value):
-        return False
-    size = size_of(value, 2_000)
-    return size is None or size.names + size.texts > 20_000
-
-
-SHORT = 2_000
-"""The length of a short JSON text: it has fewer values than characters, whatever they are."""
-
-
-def is_short(value: Any, levels: int = SHORT) -> bool:
-    """Whether a value is short as JSON and surely has at most so many levels.
-
-    Nearly every value is, and writing it as JSON is several times faster than counting its parts.
-    """
-    try:
-        text = orjson.dumps(value)
-    except TypeError:  # Not plain JSON, or an unsafe integer.
-        return False
-    return len(text) <= SHORT and text.count(b"{") + text.count(b"[") < levels
 
 
 def cost_of(schema: Any) -> SchemaCost:

@@ -106,7 +106,3 @@ class Call(NamedTuple):
     def stated(self) -> dict[str, Any]:
         """The arguments that describe the action, as digested: equal calls have equal ones."""
         return cast("dict[str, Any]", orjson.loads(self.canonical))
-
-    @property
-    def is_read(self) -> bool:
-        return self.tool.contract.side_effect == "read"

@@ -107,11 +107,6 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
     return safe
 
 
-def is_public(tool: Tool) -> bool:
-    """Whether a tool is visible to every caller, so that it may be mentioned before authentication."""
-    return tool.visibility != "hidden" and tool.contract.risk != "forbidden"
-
-
 def absent_for(tool: Tool, principal: Principal) -> str | None:
     """Why a tool does not exist for a principal, or None: hidden, not offered to it, or forbidden for agents."""
     if principal.only is not None and tool.contract.name not in principal.only:

@@ -140,15 +140,9 @@ def claim_name(call: Call) -> str | None:
         return claim_id(principal.tenant, principal.id, call.tool.name, f"{where}natural", named)
     if call.key is not None:
         return claim_id(principal.tenant, principal.id, call.tool.name, f"{where}key", call.key)
-    if derives_key(call):
+    if call.tool.derives_key:
         return claim_id(principal.tenant, principal.id, call.tool.name, f"{where}auto", call.fingerprint)
     return None
-
-
-def derives_key(call: Call) -> bool:
-    """Whether the key is derived from the arguments because the caller sent none."""
-    contract = call.tool.contract
-    return contract.idempotency.key == "auto" and call.key is None and contract.natural is None
 
 
 def as_time(value: Any, otherwise: float) -> float:

@@ -61,16 +61,16 @@ class Principal:
     """The operator's word on whether this caller's client shows questions to a person; None if they say nothing."""
     only: frozenset[str] | None = None
     """The names of the only tools that exist for it, and nothing beside tools; None for all that its scopes allow."""
+    has_agent: bool = field(init=False, compare=False, repr=False)
+    """Whether an agent is anywhere in the chain."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "has_agent", self.kind == "agent" or any(one.has_agent for one in self.actors))
 
     @property
     def identity(self) -> tuple[object, ...]:
         """The identity apart from its permissions: a renewed token with other scopes belongs to the same caller."""
         return (self.tenant, self.id, self.kind, self.mode, *(actor.identity for actor in self.actors))
-
-    @property
-    def has_agent(self) -> bool:
-        """Whether an agent is anywhere in the chain."""
-        return self.kind == "agent" or any(actor.has_agent for actor in self.actors)
 
     def lacks(self, permissions: Iterable[str]) -> tuple[str, ...]:
         """The permissions that no scope of this principal grants."""

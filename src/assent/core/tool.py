@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from jsonschema_rs import ValidationErrorKind
-
-from assent.contract.documents import MOST_CHECKS_IN_ALL, schema_validator
+from assent.contract.digest import canonical
+from assent.contract.documents import Validate, checker
 from assent.contract.expressions import Condition
+from assent.contract.member_names import Spelling
 from assent.contract.model import Contract
-from assent.contract.pointers import pointer_to, tokens
+from assent.contract.pointers import tokens
 from assent.contract.profiles import HistoricNames, Profile, profile
 from assent.contract.wire import Claims, read_claims
 from assent.contract.wire import definition as wire_definition
-from assent.core.member_names import Spelling
 from assent.errors import ContractError, Fault
 
 _KEYWORDS = frozenset({"name", "historic_names", "claims"})
@@ -24,10 +25,6 @@ _SHARED = ("$schema", "$defs", "definitions")
 
 MOST_VALUES = 100_000
 """The maximum number of values in the arguments of one call."""
-_MOST_ERRORS = 20
-_UNLOCATED = "it does not match its schema; it has too many values to say where"
-
-Validate = Callable[[Any], list[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,18 +59,26 @@ class Tool:
     """Whether the operator trusts what its server says of its results."""
     derived: dict[str, Any] = field(default_factory=dict)
     """Values computed once from the others. They are kept here so that they disappear with the tool."""
+    # What every call reads is plain: it follows from the fields above.
+    name: str = field(init=False)
+    is_read: bool = field(init=False)
+    has_secrets: bool = field(init=False)
+    """Whether its result holds secrets, which are delivered once."""
+    derives_key: bool = field(init=False)
+    """Whether the idempotency key is derived from the arguments of a caller that sends none."""
+    is_public: bool = field(init=False)
+    """Whether it is visible to every caller, so that it may be mentioned before authentication."""
+    header_names: Mapping[tuple[str, ...], str] = field(init=False)
+    """The header of each argument that is mirrored in one."""
 
-    @property
-    def name(self) -> str:
-        return self.contract.name
-
-    @property
-    def header_names(self) -> Mapping[tuple[str, ...], str]:
-        """The header of each argument that is mirrored in one, found once."""
-        found: Mapping[tuple[str, ...], str] | None = self.derived.get("headers")
-        if found is None:
-            found = self.derived["headers"] = header_names(self.definition["inputSchema"])
-        return found
+    def __post_init__(self) -> None:
+        contract = self.contract
+        object.__setattr__(self, "name", contract.name)
+        object.__setattr__(self, "is_read", contract.side_effect == "read")
+        object.__setattr__(self, "has_secrets", bool(contract.secrets) or contract.is_secret_whole)
+        object.__setattr__(self, "derives_key", contract.idempotency.key == "auto" and contract.natural is None)
+        object.__setattr__(self, "is_public", self.visibility != "hidden" and contract.risk != "forbidden")
+        object.__setattr__(self, "header_names", header_names(self.definition.get("inputSchema")))
 
 
 def compile_tool(
@@ -106,9 +111,9 @@ def compile_tool(
     rehearses = contract.dry_run.mode != "none" and contract.dry_run.argument in understood
     schema: dict[str, Any] = {"type": "object", **given} if isinstance(given, Mapping) else {"type": "object"}
     ours = _own_arguments(contract, _properties(given))
-    check_input = _checker(contract.name, "input", schema, MOST_VALUES)
+    check_input = checker(contract.name, "input", schema, MOST_VALUES)
     if ours:
-        check_ours = _checker(contract.name, "input", {"properties": ours})
+        check_ours = checker(contract.name, "input", {"properties": ours})
         check_input = _check_separately(check_input, check_ours, frozenset(ours))
     parts = {key: value for key, value in raw.items() if key not in _KEYWORDS}
     parts["inputSchema"] = _listed_schema(schema, ours)
@@ -123,7 +128,7 @@ def compile_tool(
         wire_name=wire_name or contract.name,
         definition=listed,
         check_input=check_input,
-        check_output=_checker(contract.name, "output", output) if output is not None else None,
+        check_output=checker(contract.name, "output", output) if output is not None else None,
         spelling=Spelling([given, raw.get("inputSchema"), _named_by(contract)], ours),
         step_up_when=_condition(contract, _properties(given)),
         rehearses=rehearses,
@@ -230,50 +235,59 @@ def _listed_output(contract: Contract, output: Any) -> Any:
     return {**shared, "type": "object", "anyOf": [inner, preview]}
 
 
-def _checker(name: str, which: str, schema: Any, most: int = MOST_CHECKS_IN_ALL) -> Validate:
-    try:
-        validator = schema_validator(schema)
-    except ValueError as error:
-        raise ContractError(Fault(str(error), "Correct the schema", f"{name}.{which}")) from None
-    accepts_short, measure = validator.accepts_short, validator.measure
-    fits, first_errors = validator.fits, validator.first_errors
-
-    def check(instance: Any) -> list[tuple[str, str]]:
-        if accepts_short(instance):
-            return []
-        checks, too_large = measure(instance, most)
-        if too_large is not None:
-            return [("", too_large)]
-        if fits(instance):
-            return []
-        found = first_errors(instance, checks, _MOST_ERRORS)
-        return [(pointer_to(error.instance_path), sentence(error)) for error in found] or [("", _UNLOCATED)]
-
-    return check
+MOST_EVENTS = 100_000
+"""The maximum number of events of one call."""
+_NAME = re.compile(r"[A-Za-z0-9_.:/-]{1,200}")
 
 
-def sentence(error: Any) -> str:
-    """Describe an error with the schema's words only, because the rejected values belong to the caller."""
-    kind = error.kind
-    match kind.name:
-        case "required":
-            return f"{kind.property!r} is required"
-        case "additionalProperties" | "unevaluatedProperties":
-            return "there are unknown fields: " + ", ".join(repr(name)[:80] for name in kind.unexpected[:10])
-        case "type":
-            return f"it must be of type {_types(kind.types)}"
-        case "enum":
-            return f"it must be one of {_show_options(kind.options)}"
-    if isinstance(kind, ValidationErrorKind.Custom):
-        return str(kind.message)
-    limit = getattr(kind, "limit", None)
-    return f"it does not match `{kind.name}`" + (f" of {limit}" if limit is not None else "")
+@dataclass(frozen=True, slots=True)
+class ToolEvent:
+    """One event of a running call: a public name, and values that can be erased."""
+
+    name: str
+    values: bytes
+    kind: Literal["event", "violation"] = "event"
 
 
-def _show_options(options: Any) -> str:
-    text = ", ".join(map(repr, options)) if isinstance(options, list | tuple) else str(options)
-    return text if len(text) <= 300 else text[:297] + "..."
+_collected: ContextVar[list[ToolEvent] | None] = ContextVar("assent_tool_events", default=None)
 
 
-def _types(types: Any) -> str:
-    return " or ".join(map(str, types)) if isinstance(types, list | tuple | set | frozenset) else str(types)
+def record_event(name: str, /, **values: Any) -> None:
+    """Record an event of the running call. It is written to the audit log together with the call's outcome.
+
+    The name is public, so it must not identify a person. Values are JSON; they can be erased later.
+    """
+    events = _collected.get()
+    if events is None:
+        raise RuntimeError("record_event needs a governed call that runs; a dry run has no events, so return before it")
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name[:40]!r} is not an event name: use up to 200 letters, digits and . _ : / -")
+    if len(events) >= MOST_EVENTS:
+        raise RuntimeError(f"a call can record at most {MOST_EVENTS} events")
+    events.append(ToolEvent(name, canonical(values)))
+
+
+def record_violation(code: str, **values: Any) -> None:
+    """Record that the running call broke a promise of its contract; outside of a call nothing is recorded."""
+    events = _collected.get()
+    if events is not None and len(events) < MOST_EVENTS:
+        events.append(ToolEvent(code, canonical(values), "violation"))
+
+
+class collecting_events:
+    """Collects the events that are recorded in this block, in order."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> Sequence[ToolEvent]:
+        events: list[ToolEvent] = []
+        self._token = _collected.set(events)
+        return events
+
+    def __exit__(self, *_: object) -> None:
+        _collected.reset(self._token)
+
+
+def recorded_events() -> Sequence[ToolEvent]:
+    """The events of the running call so far."""
+    return tuple(_collected.get() or ())

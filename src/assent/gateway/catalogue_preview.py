@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assent.config.keyring import Keyring
 from assent.config.model import Settings, UpstreamSettings
 from assent.core.catalogue import Catalogue
 from assent.core.first_sight import SeenServer
+from assent.core.keyring import Keyring
 from assent.gateway.build import make_link
 from assent.gateway.catalogue import LOAD_TIMEOUT, CatalogueLoader, Serving
 from assent.gateway.first_sight import id_of, seen_servers

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assent.config.model import Settings
-from assent.core.catalogue import Catalogue, is_public
+from assent.core.catalogue import Catalogue
 from assent.core.principal import Principal
 from assent.errors import StoreError
 from assent.gateway.auth.step_up_note import StepUpNote
@@ -20,8 +20,8 @@ from assent.gateway.runtime import Runtime
 from assent.gateway.served_tools import ServedTools
 from assent.gateway.tool_service import ToolService
 from assent.mcp.request_state import RequestStateCodec
+from assent.pipeline.authorize import StopSwitches
 from assent.pipeline.other_requests import OtherRequests
-from assent.pipeline.stop_switches import StopSwitches
 from assent.ports import Ports
 from assent.upstreams.link import UpstreamLink
 
@@ -50,7 +50,7 @@ class Generation:
 
     def public_scopes(self) -> list[str]:
         """The scopes of the tools that every caller may see."""
-        public = [tool for tool in self.catalogue.tools.values() if is_public(tool)]
+        public = [tool for tool in self.catalogue.tools.values() if tool.is_public]
         return sorted({scope for tool in public for scope in tool.contract.permissions})
 
 

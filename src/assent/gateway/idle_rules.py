@@ -8,9 +8,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from assent.config.model import Settings
+from assent.contract.member_names import fold
 from assent.core.catalogue import Catalogue
 from assent.core.match import Match
-from assent.core.member_names import fold
 
 
 def idle_rules(settings: Settings, catalogue: Catalogue, troubles: Mapping[str, str]) -> Iterator[str]:

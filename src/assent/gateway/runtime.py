@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from assent.audit.periodic_signer import PeriodicSigner, SigningPlan
-from assent.config.keyring import Keyring
 from assent.config.model import Settings
+from assent.core.keyring import Keyring
 from assent.core.open_questions import OpenQuestions
 from assent.core.principal import Principal
 from assent.gateway.audit_evidence import LogEvidence
@@ -26,8 +26,8 @@ from assent.gateway.metrics import CallCounters
 from assent.gateway.sessions.notifications import Notifications
 from assent.gateway.sessions.table import SessionTable
 from assent.gateway.upstream_factory import UpstreamFactory
+from assent.pipeline.authorize import StopSwitches
 from assent.pipeline.effects import EffectRunner
-from assent.pipeline.stop_switches import StopSwitches
 from assent.ports import Ports, Store
 from assent.stores.probe import StoreProbe
 from assent.upstreams.subscriptions import Subscriptions

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from assent.config.load import load_pins, write_pins
 from assent.config.model import Settings, UpstreamSettings
-from assent.core.catalogue import is_public
 from assent.core.pins import PinChange, Pins, accepted_pins, compare, pin_digest
 from assent.core.principal import Principal
 from assent.core.question import visible
@@ -133,7 +132,7 @@ class GatewayState:
         factory, troubles = self._gateway.runtime.upstream_factory, self._gateway.tools.troubles
         upstreams = {name: (name not in troubles, factory.failures(name)) for name in generation.links}
         loop = type(asyncio.get_running_loop()).__module__.partition(".")[0]
-        public = sum(map(is_public, generation.catalogue.tools.values()))
+        public = sum(tool.is_public for tool in generation.catalogue.tools.values())
         return render(self.tally, GatewayStatus(public, len(self._gateway.runtime.sessions), upstreams, loop))
 
     def forget_credential(self, upstream: str, owner: CredentialOwner) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 import orjson
 
 from assent.core.approval import Approval
-from assent.core.call import Call, Request, UserAnswer
-from assent.core.catalogue import Catalogue
+from assent.core.call import Request, UserAnswer
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import INPUT_REQUIRED, Answer, Outcome, Pause, Refusal, error_result, fit_to_listing
 from assent.core.principal import Principal
@@ -35,37 +34,13 @@ from assent.mcp.tracing import TOOL_ERROR, TRACING, describe_call
 from assent.pipeline.confirm_on_stream import confirm_on_stream, confirm_with_result
 from assent.pipeline.discover import visible_tools
 from assent.pipeline.govern import govern
-from assent.ports import NotReached, Ports
-from assent.upstreams.link import Result, UpstreamLink
+from assent.ports import Ports
+from assent.upstreams.link import UpstreamLink, UpstreamLinks
 
 calls_log = logging.getLogger("assent.calls")
 
 MOST_LISTS = 1000
 _FIRST_TRY = Retry()
-
-
-class UpstreamLinks:
-    """The upstreams of one configuration. A call carries the request of its client, which its link needs."""
-
-    __slots__ = ("_catalogue", "_links")
-
-    def __init__(self, links: Mapping[str, UpstreamLink], catalogue: Callable[[], Catalogue]) -> None:
-        self._links, self._catalogue = links, catalogue
-
-    def run(self, call: Call, key: str | None) -> Result:
-        return self._link(call.tool).run(call, key, call.origin)
-
-    def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> Result:
-        other = self._catalogue().beside(call.tool, tool)
-        if other is None or other.contract.side_effect != "read":  # The tool may be withheld by now.
-            raise NotReached(f"upstream {call.tool.upstream!r} serves no read tool {tool!r}")
-        return self._link(call.tool).read(other, arguments, call, call.origin)
-
-    def _link(self, tool: Tool) -> UpstreamLink:
-        link = self._links.get(tool.upstream)
-        if link is None:
-            raise NotReached(f"upstream {tool.upstream!r} is no longer configured")
-        return link
 
 
 class ToolService:
@@ -222,7 +197,7 @@ class ToolService:
             return self._refused(outcome, name, principal, modern)
         if outcome.result.get("resultType") == INPUT_REQUIRED:
             return self._codec.pass_question(outcome, mcp_request.params.get("arguments"), principal, name, beside)
-        return self._complete(outcome.on_wire(), name, modern)
+        return self._complete(outcome.on_wire() if outcome.replayed else outcome.result, name, modern)
 
     def _refused(self, refusal: Refusal, name: str, principal: Principal, modern: bool) -> dict[str, Any]:
         if refusal.code == "discover.unknown_tool":

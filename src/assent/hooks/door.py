@@ -30,8 +30,7 @@ from assent.pipeline.claim import claim_from_record
 from assent.pipeline.execute import keep
 from assent.pipeline.explain import DirectWork
 from assent.pipeline.govern import run_stages
-from assent.pipeline.record import record
-from assent.pipeline.trace import CallTrace
+from assent.pipeline.record import CallTrace, record
 from assent.pipeline.validate import validate
 from assent.ports import Ports
 
@@ -65,7 +64,7 @@ class _AtTheClient:
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
         if self._result is not None:
             return self._result
-        if call.is_read:  # A read leaves nothing in doubt, so it is recorded when it may run.
+        if call.tool.is_read:  # A read leaves nothing in doubt, so it is recorded when it may run.
             return {"content": []}
         raise _Released
 
@@ -174,7 +173,7 @@ class HookDoor:
                 await keep(claim_from_record(call, found, ports), result, ports, trace)
             except Refusal as refusal:
                 return _said(refusal)
-        elif call.is_read:
+        elif call.tool.is_read:
             if ports.rules.flow is not None:
                 ports.rules.flow.remember(call, result, ports.now())
         else:

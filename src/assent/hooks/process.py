@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from assent.config.callers import ConfiguredCaller, principal_of
-from assent.config.keyring import Keyring
 from assent.config.load import load_settings, user_settings
 from assent.config.model import DefaultConfirmation, Settings
 from assent.config.rules import flow_control, policies_of, rules_of
 from assent.contract.files import contract_paths, load_written
 from assent.core.catalogue import Catalogue
+from assent.core.keyring import Keyring
 from assent.errors import AssentError
 from assent.hooks import answers
 from assent.hooks.contracts import BuiltinTools

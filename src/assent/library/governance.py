@@ -18,7 +18,6 @@ from mcp.server.extension import Extension
 from mcp.server.mcpserver import MCPServer
 from pydantic import BaseModel, ValidationError
 
-from assent.config.keyring import Keyring
 from assent.config.notify import NotifySettings
 from assent.config.rules import load_engine, policy_faults
 from assent.contract.binding import ContractLookup
@@ -34,6 +33,8 @@ from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.contract_names import never_rehearsed, unknown_names
 from assent.core.default_step_up import DefaultStepUp
 from assent.core.identity_claims import further_claims, group_names
+from assent.core.ids import new_id
+from assent.core.keyring import Keyring
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal, mode_of
 from assent.core.quotas import RateLimit, SpendBudget, budgets_never_spent
@@ -48,7 +49,6 @@ from assent.pipeline.effects import EffectRunner
 from assent.pipeline.ports_factory import make_ports
 from assent.ports import Flow, Ports, Rules, Store, assent_command, no_command
 from assent.rules.guards import GuardRule, build_guard
-from assent.stores.ids import new_id
 from assent.stores.memory import MemoryStore
 from assent.stores.open import open_lazily, store_command
 from assent.upstreams.compiled_tools import NO_CONTRACT, UpstreamPolicy, compile_tools

@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 
 from mcp_types import ToolAnnotations
 
-from assent.core.catalogue import Catalogue, is_public
+from assent.core.catalogue import Catalogue
 from assent.core.tool import Tool
 
 
@@ -121,7 +121,7 @@ class ToolRegistry(Generic[FunctionT]):
     def public_schema(self, name: str) -> Mapping[str, Any] | None:
         """Return the schema for header checks before authentication: only for tools that everyone may see."""
         tool = self.catalogue.find(name)
-        if tool is None or not is_public(tool):
+        if tool is None or not tool.is_public:
             return None
         if tool.visibility == "scoped" and tool.contract.permissions:
             return None

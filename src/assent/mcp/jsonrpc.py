@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
+from assent.contract.member_names import fold
 from assent.core.hidden_characters import without_hidden
-from assent.core.member_names import fold
 from assent.core.outcome import Refusal
 from assent.core.shown_definition import Shown
 from assent.mcp.protocol import (
@@ -200,12 +200,6 @@ def check_no_task(params: Mapping[str, Any]) -> None:
     if params.get("task") is not None:
         refusal = Refusal("validate.task_unsupported")
         raise RpcError(METHOD_NOT_FOUND, refusal.problem()["title"], refusal.problem())
-
-
-def is_task(result: Mapping[str, Any]) -> bool:
-    """Whether an upstream answered a call with a task instead of a result."""
-    handle = isinstance(result.get("task"), Mapping) and "content" not in result
-    return result.get("resultType") == "task" or handle
 
 
 def without_tasks(capabilities: dict[str, Any]) -> dict[str, Any]:

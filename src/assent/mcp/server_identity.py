@@ -1,6 +1,6 @@
 """How servers describe themselves: the gateway to its clients, and upstreams to the gateway."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -49,10 +49,10 @@ class Described:
     info: dict[str, Any]
     capabilities: dict[str, Any]
     instructions: str | None
+    is_modern: bool = field(init=False)
 
-    @property
-    def is_modern(self) -> bool:
-        return self.version in MODERN_PROTOCOL_VERSIONS
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_modern", self.version in MODERN_PROTOCOL_VERSIONS)
 
 
 def initialize_params(capabilities: dict[str, Any], client_info: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from assent.core.audit import Entry, principal_values
 from assent.core.characters import plain_form
 from assent.core.document import Document
 from assent.core.principal import AT_THE_COMMAND_LINE, Principal, person_of
-from assent.gateway.auth.api_keys import digest_secret
+from assent.gateway.auth.authenticator import digest_secret
 from assent.people.sessions import KIND as SESSIONS
 from assent.people.sessions import PASSKEYS
 from assent.ports import Ports

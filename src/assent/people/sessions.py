@@ -16,7 +16,7 @@ import orjson
 from assent.contract.parts import StepUp
 from assent.core.document import Document
 from assent.core.principal import Principal
-from assent.gateway.auth.api_keys import digest_secret
+from assent.gateway.auth.authenticator import digest_secret
 from assent.people.api.problems import ApiProblem
 from assent.pipeline.step_up import shortfall
 from assent.ports import Ports, Store

@@ -21,7 +21,7 @@ from assent.core.principal import Rights
 from assent.core.question import waiting
 from assent.core.quotas import BudgetCharge, Quotas, SpendBudget, quotas_of
 from assent.core.tool import Tool
-from assent.pipeline.trace import CallTrace
+from assent.pipeline.record import CallTrace
 from assent.pipeline.validate import strip_control_arguments
 from assent.ports import OverBudget, Ports, RateLimited, Rules
 

@@ -14,7 +14,7 @@ from assent.core.audit import Entry, unknown_tool_values
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.errors import StoreError
-from assent.pipeline.trace import always
+from assent.pipeline.record import always
 from assent.ports import Ports
 
 applies = always  # Before it there is no caller.

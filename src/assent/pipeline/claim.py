@@ -8,7 +8,7 @@ from typing import NamedTuple
 from assent.core.approval import Approval
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
-from assent.core.claims import ClaimRecord, State, claim_name, derives_key
+from assent.core.claims import ClaimRecord, State, claim_name
 from assent.core.guard_finding import finding_facts, finding_values
 from assent.core.outcome import Refusal
 from assent.core.principal import Rights
@@ -17,7 +17,8 @@ from assent.core.tool import Tool
 from assent.errors import StoreError
 from assent.pipeline import confirm
 from assent.pipeline.afford import quota_refusal
-from assent.pipeline.trace import CallTrace
+from assent.pipeline.guard import guards_of
+from assent.pipeline.record import CallTrace
 from assent.ports import ApprovalGone, OverBudget, Ports, RateLimited, Rules
 
 
@@ -34,13 +35,13 @@ class Claim(NamedTuple):
 
 def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
     """If the tool has effects, or if calls of it are counted or approved. A read that is neither is `unclaimed`."""
-    counted = rules.counts(tool) or any(rule.counts for rule in rules.guards_of(tool)["arguments"])
+    counted = rules.counts(tool) or any(rule.counts for rule in guards_of(tool, rules)["arguments"])
     return tool.contract.side_effect != "read" or counted or confirm.applies(tool, caller, rules)
 
 
 def unclaimed(call: Call) -> Claim:
     """The right to run a read to which this stage does not apply."""
-    if not call.is_read:
+    if not call.tool.is_read:
         raise RuntimeError(f"{call.tool.name} has effects and needs a claim")
     return Claim(call)
 
@@ -51,12 +52,12 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
 
     Raises ClaimExists if another call with the same key was faster.
     """
-    if approval is None and call.is_read:
+    if approval is None and call.tool.is_read:
         await admit(call, price, ports, ports.rules.budgets, trace)
         trace.passed("claim", "a read is recorded with its answer")
         return Claim(call)
     now = ports.now()
-    draft = _draft(call, ports, now, fresh=call.is_read or _recall_ignored(call, trace))
+    draft = _draft(call, ports, now, fresh=call.tool.is_read or _recall_ignored(call, trace))
     facts = call_facts(call)
     facts["claim"] = ports.keyed_hash(draft.id)
     if approval is not None:
@@ -123,14 +124,14 @@ def claim_from_record(call: Call, record: ClaimRecord, ports: Ports, *, ran_befo
     contract = call.tool.contract
     if contract.idempotency.forward is None:
         return Claim(call, record.id, record.epoch, None, ran_before)
-    named = contract.natural is not None or derives_key(call)
+    named = contract.natural is not None or (call.tool.derives_key and call.key is None)
     name = f"{record.id} {record.created_at!r}" if named else record.id
     return Claim(call, record.id, record.epoch, ports.derive_key(name), ran_before)
 
 
 def _recall_ignored(call: Call, trace: CallTrace) -> bool:
     """Whether `recall` would have stopped this call. In observe mode it then runs under a claim id of its own."""
-    derived = trace.observing and derives_key(call)
+    derived = trace.observing and call.tool.derives_key and call.key is None
     return derived or (bool(trace.would) and any(code.startswith("recall.") for code in trace.would))
 
 

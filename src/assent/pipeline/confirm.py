@@ -26,8 +26,9 @@ from assent.core.question import question, quoted, visible, waiting
 from assent.core.shown_arguments import TooLarge, shown_arguments
 from assent.core.tool import Tool
 from assent.pipeline.client_answer import can_answer, has_answer, record_answer
+from assent.pipeline.guard import guards_of
 from assent.pipeline.places import place_of
-from assent.pipeline.trace import CallTrace
+from assent.pipeline.record import CallTrace
 from assent.ports import CoolingDown, Ports, Rules, TooManyPending
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
     """If the contract can ask a person, or if a policy, flow control or a guard of this tool can."""
     contract = tool.contract
     by = contract.asked_by(bool(contract.selects) or contract.bulk is not None)
-    asking = any(rule.action == "approve" for rule in rules.guards_of(tool)["arguments"])
+    asking = any(rule.action == "approve" for rule in guards_of(tool, rules)["arguments"])
     return by in ("user", "approver") or asking or rules.policies is not None or rules.flow is not None
 
 

@@ -8,7 +8,7 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.pipeline.authorize import may_see
-from assent.pipeline.trace import CallTrace, always
+from assent.pipeline.record import CallTrace, always
 from assent.ports import Ports, Rules
 
 applies = always  # It finds the tool.
@@ -18,20 +18,16 @@ def discover(request: Request, principal: Principal, ports: Ports, trace: CallTr
     """Return the tool of that name. A hidden tool is refused exactly like an unknown one, in observe mode too."""
     catalogue = ports.catalogue()
     tool = catalogue.find(request.tool)
-    reason = why_absent(catalogue, tool, request.tool, principal)
+    if tool is None:
+        reason: str | None = catalogue.withheld.get(request.tool, "no upstream has a tool of this name")
+    else:
+        reason = absent_for(tool, principal)
     if tool is None or reason is not None:
         trace.stopped("discover", reason or "unknown")
         raise Refusal("discover.unknown_tool", f"Unknown tool: {request.tool}")
     trace.tool = tool
     trace.passed("discover", "%s, %s risk, %s", tool.contract.side_effect, tool.contract.risk, tool.visibility)
     return tool
-
-
-def why_absent(catalogue: Catalogue, tool: Tool | None, name: str, principal: Principal) -> str | None:
-    """The reason for operators why a tool is absent, or None if it is present."""
-    if tool is None:
-        return catalogue.withheld.get(name, "no upstream has a tool of this name")
-    return absent_for(tool, principal)
 
 
 def visible_tools(catalogue: Catalogue, principal: Principal, rules: Rules) -> list[Tool]:

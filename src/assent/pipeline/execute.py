@@ -13,21 +13,21 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from assent.contract.documents import is_large
 from assent.contract.pointers import MISSING, resolve
-from assent.contract.schema_cost import is_large
 from assent.core.audit import Entry, call_facts
 from assent.core.call import Resume
-from assent.core.claims import NEVER, Settlement, State, as_time, derives_key
+from assent.core.claims import NEVER, Settlement, State, as_time
 from assent.core.guard_finding import GuardFinding, finding_facts
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure, error_result, problem_in
 from assent.core.secrets import without_secrets
-from assent.core.tool_events import collecting_events, recorded_events
+from assent.core.tool import collecting_events, recorded_events
 from assent.pipeline.afford import connection_refusal
 from assent.pipeline.claim import Claim
-from assent.pipeline.guard import GuardedResult, guard_result, read_in_time, remember, remember_failure
+from assent.pipeline.guard import GuardedResult, guard_result, guards_of, read_in_time, remember, remember_failure
 from assent.pipeline.places import doubt_refusal
+from assent.pipeline.record import CallTrace, always
 from assent.pipeline.rehearse import dry_run_refusal, use_rehearsal
-from assent.pipeline.trace import CallTrace, always
 from assent.ports import Confined, NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
 
 SUSPENDED_FOR = 600.0
@@ -86,7 +86,7 @@ async def keep(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTr
     try:
         if (claim.call.tool.check_output is not None or ports.rules.guards) and is_large(result):
             await ports.work.turn()
-        if ports.rules.guards_of(claim.call.tool)["results"]:
+        if guards_of(claim.call.tool, ports.rules)["results"]:
             end = await read_in_time(claim.call, result, ports, lambda: _end_of_result(claim, result, ports, trace))
         else:
             end = _end_of_result(claim, result, ports, trace)
@@ -213,7 +213,7 @@ def _guarded_text(claim: Claim, text: str, ports: Ports) -> str:
 
 def _unknown(claim: Claim, ports: Ports, code: str = "", error: Exception | None = None, said: str = "") -> RunEnd:
     """The outcome is unknown. A read may simply be repeated; any other call is in doubt."""
-    if claim.call.is_read:
+    if claim.call.tool.is_read:
         return RunEnd(State.FAILED, None, error or Refusal("execute.failed"), code=code or "execute.failed")
     return RunEnd(
         State.IN_DOUBT,
@@ -253,10 +253,9 @@ def _settlement(claim: Claim, end: RunEnd, now: float, ports: Ports) -> Settleme
     call, result = claim.call, end.stored
     if end.state is State.SUSPENDED:
         return Settlement(end.state, now, lease_until=now + SUSPENDED_FOR)
-    contract = call.tool.contract
-    if result is not None and (contract.secrets or contract.is_secret_whole):
-        result = without_secrets(contract, result)
-    kept = None if result is None or call.is_read else orjson.dumps(result)
+    if result is not None and call.tool.has_secrets:
+        result = without_secrets(call.tool.contract, result)
+    kept = None if result is None or call.tool.is_read else orjson.dumps(result)
     return Settlement(end.state, now, kept, _valid_until(claim, end, now, ports.rules.retention))
 
 
@@ -295,7 +294,7 @@ def _valid_until(claim: Claim, end: RunEnd, now: float, retention: float) -> flo
     natural, result = claim.call.tool.contract.natural, end.told or end.stored
     if end.state is State.FAILED_NO_EFFECT and result is None:  # It did not run, so it is forgotten.
         return NEVER
-    if natural is None and not derives_key(claim.call):
+    if natural is None and (claim.call.key is not None or not claim.call.tool.derives_key):
         return None
     if result is None or result.get("isError"):
         return NEVER

@@ -16,8 +16,7 @@ from assent.core.guard_finding import GuardFinding
 from assent.core.outcome import Answer, Outcome, Pause
 from assent.pipeline.govern import run_stages
 from assent.pipeline.plan import STAGES
-from assent.pipeline.record import record
-from assent.pipeline.trace import CallTrace, StageNote
+from assent.pipeline.record import CallTrace, StageNote, record
 from assent.ports import Ports, Upstream
 from assent.stores.dry_run import dry_run_store
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
-from assent.contract.schema_cost import is_large
+from assent.contract.documents import is_large
 from assent.core.approval import Approval
 from assent.core.call import Call, Request
 from assent.core.outcome import Answer, Outcome
@@ -19,10 +19,9 @@ from assent.pipeline.execute import execute
 from assent.pipeline.guard import guard
 from assent.pipeline.plan import EVERY_STAGE, plan_of
 from assent.pipeline.recall import await_concurrent_result, recall
-from assent.pipeline.record import record
+from assent.pipeline.record import CallTrace, record
 from assent.pipeline.rehearse import Rehearsed, rehearse
 from assent.pipeline.step_up import step_up
-from assent.pipeline.trace import CallTrace
 from assent.pipeline.validate import validate
 from assent.ports import ClaimExists, Ports
 
@@ -66,7 +65,7 @@ async def run_stages(request: Request, ports: Ports, trace: CallTrace) -> Answer
         return await await_concurrent_result(call, ports, trace)
     if not plan.claim:
         return await execute(unclaimed(call), ports, trace)
-    if call.is_read and approval is None:
+    if call.tool.is_read and approval is None:
         return await _commit(call, None, price.text, ports, trace)
     trace.handed_over = True
     try:

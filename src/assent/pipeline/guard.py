@@ -13,7 +13,7 @@ from assent.core.quotas import Quotas, RateSlot
 from assent.core.tool import Tool
 from assent.pipeline.afford import used_percent
 from assent.pipeline.policy_check import check_call_policies
-from assent.pipeline.trace import CallTrace
+from assent.pipeline.record import CallTrace
 from assent.ports import Flow, Policies, Ports, RateLimited, Rules
 from assent.rules.guards.context import Context
 from assent.rules.guards.evaluate import NOT_CHECKED, check_call, in_time, is_quick, objection_to
@@ -27,7 +27,19 @@ _GUARDS = "An operator can change it under `guards:`."
 
 def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
     """If there are policies, flow control, or guards on the arguments of this tool."""
-    return rules.policies is not None or rules.flow is not None or bool(rules.guards_of(tool)["arguments"])
+    return rules.policies is not None or rules.flow is not None or bool(guards_of(tool, rules)["arguments"])
+
+
+def guards_of(tool: Tool, rules: Rules) -> dict[str, list[GuardRule]]:
+    """The guards that can apply to calls of a tool, `arguments` and `results` apart; found once per tool."""
+    known: tuple[Any, dict[str, list[GuardRule]]] | None = tool.derived.get("guards")
+    if known is None or known[0] is not rules.guards:
+        known = rules.guards, {"arguments": [], "results": []}
+        for rule in rules.guards:
+            if rule.concerns(tool):
+                known[1][rule.on].append(rule)
+        tool.derived["guards"] = known
+    return known[1]
 
 
 def guard(call: Call, ports: Ports, trace: CallTrace) -> Coroutine[Any, Any, None] | None:
@@ -53,7 +65,7 @@ async def _guard_by_budget(call: Call, policies: Policies, ports: Ports, trace: 
 def _guard_arguments(call: Call, ports: Ports, trace: CallTrace) -> Coroutine[Any, Any, None] | None:
     if ports.rules.flow is not None:
         _check_flow(call, ports.rules.flow, ports.now(), trace)
-    rules = [rule for rule in ports.rules.guards_of(call.tool)["arguments"] if rule.applies(call)]
+    rules = [rule for rule in guards_of(call.tool, ports.rules)["arguments"] if rule.applies(call)]
     if not rules:
         trace.passed("guard", "no rule applies")
         return None
@@ -160,7 +172,7 @@ class GuardedResult(NamedTuple):
 
 def guard_result(call: Call, result: dict[str, Any], ports: Ports, *, observing: bool) -> GuardedResult:
     """Mask and check the result. The effect has happened, so a refusal says so. What cannot be masked is withheld."""
-    rules = [rule for rule in ports.rules.guards_of(call.tool)["results"] if rule.applies(call)]
+    rules = [rule for rule in guards_of(call.tool, ports.rules)["results"] if rule.applies(call)]
     if not rules:
         return GuardedResult(result)
     findings: list[GuardFinding] = []
@@ -184,7 +196,7 @@ async def guard_result_in_time(call: Call, result: dict[str, Any], ports: Ports,
 
 async def read_in_time(call: Call, result: dict[str, Any], ports: Ports, work: Callable[[], T]) -> T:
     """Run what reads a result with guards: here if it is short, in a thread if it would block other calls."""
-    rules = ports.rules.guards_of(call.tool)["results"]
+    rules = guards_of(call.tool, ports.rules)["results"]
     if not rules:
         return work()
     return await in_time(max(rules, key=_cost), json_size(result), Context.of(call, ports.now()), work)

@@ -9,8 +9,8 @@ import logging
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from assent.contract.member_names import fold
 from assent.core.audit import Entry, principal_values
-from assent.core.member_names import fold
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.mcp.jsonrpc import RpcError

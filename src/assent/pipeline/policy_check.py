@@ -11,7 +11,7 @@ from assent.core.outcome import Refusal
 from assent.core.policy_verdict import NO_POLICY, PolicyVerdict
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.pipeline.trace import CallTrace
+from assent.pipeline.record import CallTrace
 from assent.ports import Policies, Ports
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue
+from assent.core.ids import new_id
 from assent.core.open_questions import OpenQuestions
 from assent.core.stop_switch import StopSet
+from assent.pipeline.authorize import StopSwitches
 from assent.pipeline.effects import EffectRunner
-from assent.pipeline.stop_switches import StopSwitches
 from assent.ports import NotReached, Ports, Store, Upstream, Work
-from assent.stores.ids import new_id
 
 
 class NoUpstream:

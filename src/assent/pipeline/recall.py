@@ -13,7 +13,7 @@ import orjson
 from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
-from assent.core.claims import FINISHED, ClaimRecord, State, claim_name, derives_key
+from assent.core.claims import FINISHED, ClaimRecord, State, claim_name
 from assent.core.outcome import Answer, Refusal
 from assent.core.refusals import KEY_REMEDY
 from assent.core.secrets import ALREADY_DELIVERED
@@ -21,7 +21,7 @@ from assent.pipeline.claim import Claim, claim_from_record
 from assent.pipeline.execute import execute, keep
 from assent.pipeline.guard import guard_result_in_time, remember
 from assent.pipeline.places import doubt_refusal
-from assent.pipeline.trace import CallTrace, always
+from assent.pipeline.record import CallTrace, always
 from assent.ports import Ports
 
 RETRY_AFTER_MS = 1000
@@ -35,13 +35,14 @@ def recall(call: Call, ports: Ports, trace: CallTrace) -> Coroutine[Any, Any, An
     asks a person twice.
     """
     contract = call.tool.contract
-    if call.resume is None and (call.is_read or call.dry_run):
+    if call.resume is None and (call.tool.is_read or call.dry_run):
         trace.passed("recall", "nothing to recall for a read or a dry run")
         return None
     if call.resume is None and call.key is None and contract.idempotency.key == "required":
         trace.refuse_or_note("recall", _key_missing(contract.idempotency.argument))
     name = call.resume.claim if call.resume else claim_name(call)
-    if name is None or (trace.observing and call.resume is None and derives_key(call)):
+    ignored = trace.observing and call.resume is None and call.tool.derives_key and call.key is None
+    if name is None or ignored:
         trace.passed("recall", "no key was sent")
         return None
     return _look_up(call, name, ports, trace)

@@ -17,7 +17,7 @@ from assent.mcp import strict_json
 from assent.pipeline.afford import NO_PRICE, Price
 from assent.pipeline.claim import admit
 from assent.pipeline.guard import guard_result_in_time, remember, remember_failure
-from assent.pipeline.trace import CallTrace
+from assent.pipeline.record import CallTrace
 from assent.ports import NotReached, NotRun, Ports, Rules, ToolFailed
 
 KIND = "rehearsal"

@@ -8,7 +8,7 @@ from assent.core.default_step_up import CRITICAL
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal, Rights
 from assent.core.tool import Tool
-from assent.pipeline.trace import CallTrace
+from assent.pipeline.record import CallTrace
 from assent.ports import Ports, Rules
 
 _NO_LOGIN = (

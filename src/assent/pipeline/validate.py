@@ -9,15 +9,15 @@ from functools import lru_cache
 from typing import Any
 
 from assent.contract.digest import NotCanonicalError, canonical
+from assent.contract.member_names import Misspelt
 from assent.contract.model import Contract
 from assent.contract.schema_cost import size_of
 from assent.core.call import Call, Mirrors, Request
-from assent.core.member_names import Misspelt
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import MOST_VALUES, Tool
 from assent.mcp.mirrored_headers import header_mismatch
-from assent.pipeline.trace import CallTrace, always
+from assent.pipeline.record import CallTrace, always
 
 _KEY = re.compile(r"[\x20-\x7e]{1,255}\Z")
 

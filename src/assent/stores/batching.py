@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from assent.audit.leaf_encoder import Sealed
+from assent.audit.leaf import Sealed
 from assent.errors import AssentError, StoreError
 from assent.stores.operations import Order, StoreOperation, Sweep
 from assent.stores.record_rules import Records

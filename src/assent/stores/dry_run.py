@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar, cast
 
-from assent.audit.leaf_encoder import Sealed
+from assent.audit.leaf import Sealed
 from assent.core.approval import Approval
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord

@@ -11,10 +11,9 @@ from assent.core.claims import FINISHED, ClaimRecord, State
 from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.ports import Cursor, LogEntry, Pruned, RawLogRow
-from assent.stores.base import BatchedStore
+from assent.stores.base import BatchedStore, entry_row, logged
 from assent.stores.operations import StoreOperation, Sweep
 from assent.stores.record_rules import Records
-from assent.stores.rows import entry_row, logged
 
 T = TypeVar("T")
 

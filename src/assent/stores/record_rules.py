@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, Inexact
 
-from assent.audit.leaf import BadEntry, redact
-from assent.audit.leaf_encoder import Sealed
+from assent.audit.leaf import BadEntry, Sealed, redact
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.document import Document, DocumentName

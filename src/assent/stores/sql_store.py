@@ -11,8 +11,7 @@ from assent.core.claims import ClaimRecord, State
 from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.ports import Cursor, LogEntry, RawLogRow
-from assent.stores.base import BatchedStore
-from assent.stores.rows import approval_of, claim_of, key_of, logged
+from assent.stores.base import BatchedStore, approval_of, claim_of, key_of, logged
 
 
 class SqlStore(BatchedStore):

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from assent.core.tool_events import collecting_events
+from assent.core.tool import collecting_events
 from assent.testing.world import AGENT, ANN, BrokenStore, Clock, FakeUpstream, World, as_given, failing_at, failing_nth
 
 # These need the SDK, which explaining a decision does not.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from assent.core.call import Call
+from assent.core.catalogue import Catalogue
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.mcp.channel import CannotAsk, asks_of
-from assent.mcp.jsonrpc import RpcError, is_task
+from assent.mcp.jsonrpc import RpcError
 from assent.mcp.mirrored_headers import mirror_arguments
 from assent.mcp.protocol import (
     INVALID_PARAMS,
@@ -183,7 +184,7 @@ class McpLink(UpstreamLink):
             result = await self._request("tools/call", params, fields, mcp_request, safe=safe or reads)
             if result.get("resultType") == "input_required":
                 result = await self._ask_for(result, "tools/call", params, fields, mcp_request, safe=safe or reads)
-            if is_task(result):
+            if _is_task(result):
                 raise OutcomeUnknown(f"upstream {self.name!r} turned the call into a task, which was not requested")
             return drop_invalid_meta(result)
         except UpstreamError as fault:
@@ -243,6 +244,36 @@ class McpLink(UpstreamLink):
     ) -> Result:
         """Send one request as this caller."""
         raise NotImplementedError
+
+
+class UpstreamLinks:
+    """The upstreams of one configuration. A call carries the request of its client, which its link needs."""
+
+    __slots__ = ("_catalogue", "_links")
+
+    def __init__(self, links: Mapping[str, UpstreamLink], catalogue: Callable[[], Catalogue]) -> None:
+        self._links, self._catalogue = links, catalogue
+
+    def run(self, call: Call, key: str | None) -> Result:
+        return self._link(call.tool).run(call, key, call.origin)
+
+    def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> Result:
+        other = self._catalogue().beside(call.tool, tool)
+        if other is None or other.contract.side_effect != "read":  # The tool may be withheld by now.
+            raise NotReached(f"upstream {call.tool.upstream!r} serves no read tool {tool!r}")
+        return self._link(call.tool).read(other, arguments, call, call.origin)
+
+    def _link(self, tool: Tool) -> UpstreamLink:
+        link = self._links.get(tool.upstream)
+        if link is None:
+            raise NotReached(f"upstream {tool.upstream!r} is no longer configured")
+        return link
+
+
+def _is_task(result: Mapping[str, Any]) -> bool:
+    """Whether an upstream answered a call with a task instead of a result."""
+    handle = isinstance(result.get("task"), Mapping) and "content" not in result
+    return result.get("resultType") == "task" or handle
 
 
 def param_headers(tool: Tool, arguments: Mapping[str, Any]) -> Headers:

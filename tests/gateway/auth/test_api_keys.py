@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from assent.gateway.auth.api_keys import ConfiguredApiKeys, digest_secret, make_key, record_key
+from assent.gateway.auth.authenticator import ConfiguredApiKeys, digest_secret, make_key, record_key
 from assent.testing import AGENT
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assent.core.audit import Entry
 from assent.core.keys import KeyRecord
-from assent.gateway.auth.api_keys import FRESH, MOST_CACHED, StoredApiKeys, make_key, record_key
+from assent.gateway.auth.authenticator import FRESH, MOST_CACHED, StoredApiKeys, make_key, record_key
 from assent.stores import MemoryStore
 from assent.testing import AGENT, Clock
 

@@ -12,7 +12,7 @@ import pytest
 
 from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
-from assent.gateway.auth.api_keys import StoredApiKeys, make_key, record_key
+from assent.gateway.auth.authenticator import StoredApiKeys, make_key, record_key
 from assent.stores.memory import MemoryStore
 from support.console.plain_browser import signed_in
 from support.gateway.api import scene

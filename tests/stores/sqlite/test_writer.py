@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from assent.audit.leaf_encoder import Sealed
+from assent.audit.leaf import Sealed
 from assent.core.audit import Entry
 from assent.errors import StoreError
 from assent.ports import ClaimExists
 from assent.stores import SqliteStore
+from assent.stores.base import entry_row
 from assent.stores.batching import MOST_PER_COMMIT
 from assent.stores.operations import StoreOperation
 from assent.stores.record_rules import Records
-from assent.stores.rows import entry_row
 from assent.stores.sqlite.database_file import failure, open_writer
 from assent.stores.sqlite.writer import SqliteWriter
 from support.store_suite.drafts import NOW, claim_draft, entry, mark_of, marks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from assent.audit.leaf_encoder import Sealed, seal
+from assent.audit.leaf import Sealed, seal
 from assent.audit.merkle import Node, NodeReader, complete_root
 from assent.audit.tiles import WIDTH, Tile
 from assent.audit.verifier import bundles

@@ -18,7 +18,7 @@ from assent.config.load import parse_settings
 from assent.core.outcome import REPLAYED, problem_in
 from assent.core.principal import Principal
 from assent.gateway.app import GatewayApp
-from assent.gateway.auth.api_keys import ConfiguredApiKeys, record_key
+from assent.gateway.auth.authenticator import ConfiguredApiKeys, record_key
 from assent.gateway.status_pages import StatusPages
 from assent.gateway.stdio.wrap import StdioGateway
 from assent.mcp.confirmation import CONFIRM

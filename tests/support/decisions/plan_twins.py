@@ -20,8 +20,7 @@ from assent.core.tool import compile_tool
 from assent.errors import AssentError
 from assent.pipeline.approve import approve
 from assent.pipeline.govern import govern, run_stages
-from assent.pipeline.record import record
-from assent.pipeline.trace import CallTrace
+from assent.pipeline.record import CallTrace, record
 from assent.ports import ConnectionNeeded, NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
 from assent.rules.flow.control import FlowControl
 from assent.rules.guards import build_guard

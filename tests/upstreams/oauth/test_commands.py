@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assent.cli import cli
-from assent.config.keyring import Keyring
 from assent.config.load import load_settings
+from assent.core.keyring import Keyring
 from assent.stores.open import open_store
 from assent.upstreams.credentials import SHARED
 from assent.upstreams.vault import CredentialVault

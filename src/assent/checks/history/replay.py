@@ -30,8 +30,8 @@ from assent.errors import ContractError
 from assent.pipeline.afford import stated_price
 from assent.pipeline.explain import NOT_ASKED_YET, DirectWork, UpstreamReached
 from assent.pipeline.govern import run_stages
+from assent.pipeline.record import CallTrace
 from assent.pipeline.rehearse import rehearsal
-from assent.pipeline.trace import CallTrace
 from assent.ports import OverBudget, Ports, RateLimited, Store
 from assent.stores.dry_run import DryRunStore
 from assent.stores.memory import MemoryStore
@@ -189,7 +189,7 @@ class _Judge:
         spec = tool.contract.step_up
         if spec is not None:
             acr = spec.acr[0] if spec.acr else None
-            principal = Principal(**{**_fields(principal), "acr": acr, "auth_time": recorded.at})
+            principal = replace(principal, acr=acr, auth_time=recorded.at)
         request = Request(tool.name, recorded.values["arguments"], principal, _keys(tool.contract, recorded))
         trace = CallTrace(observing=self._ports.rules.mode == "observe")
         try:
@@ -251,10 +251,6 @@ def _why_asked(trace: CallTrace) -> tuple[str, str]:
         if finding.action == "approve" and not finding.observed:
             return finding.sentence, finding.rule
     return (trace.approvals[0].reason, trace.approvals[0].id) if trace.approvals else ("", "")
-
-
-def _fields(principal: Principal) -> dict[str, Any]:
-    return {name: getattr(principal, name) for name in Principal.__slots__}
 
 
 def _keys(contract: Any, recorded: RecordedCall) -> tuple[str, ...]:

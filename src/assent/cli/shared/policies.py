@@ -20,7 +20,7 @@ from assent.core.policy_verdict import PolicyVerdict
 from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 from assent.gateway.catalogue_preview import preview_catalogue
-from assent.pipeline.trace import CallTrace
+from assent.pipeline.record import CallTrace
 from assent.pipeline.validate import validate
 from assent.rules.policy.engine import PolicyEngine
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assent.cli.shared.options import store_settings
-from assent.config.keyring import Keyring
 from assent.config.rules import policies_of, rules_of
 from assent.contract.files import contract_paths, is_pattern, load_written
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reader import read_contract
 from assent.core.catalogue import Catalogue, catalogue_of
+from assent.core.keyring import Keyring
 from assent.core.outcome import Refusal
 from assent.core.tool import compile_tool
 from assent.pipeline.ports_factory import make_ports

@@ -13,7 +13,7 @@ from assent.contract.parts import parse_duration
 from assent.core.keys import KeyRecord
 from assent.core.principal import KINDS, ROLES, Principal, person_of
 from assent.core.record_scope import is_operator
-from assent.gateway.auth.api_keys import make_key, record_key
+from assent.gateway.auth.authenticator import make_key, record_key
 from assent.people.accounts import KnownPeople
 from assent.people.api.fields import Limit, OneOf, closed
 from assent.people.api.operation import ApiRequest, get, post

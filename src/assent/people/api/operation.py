@@ -22,7 +22,7 @@ from assent.gateway.recent_calls import RecentCalls
 from assent.gateway.state import GatewayState
 from assent.people.api.fields import ACCOUNT, ID, NAME, NoFields, PlainSchema
 from assent.people.api.problems import ApiProblem
-from assent.pipeline.stop_switches import StopSwitches
+from assent.pipeline.authorize import StopSwitches
 from assent.ports import Ports
 
 PATTERNS = {"tool": NAME, "account": ACCOUNT}

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from assent.core.document import Document
 from assent.core.limited_dict import LimitedDict
-from assent.gateway.auth.api_keys import digest_secret
+from assent.gateway.auth.authenticator import digest_secret
 from assent.ports import Store
 from assent.upstreams.http.fetch import fetch
 

@@ -12,7 +12,7 @@ import orjson
 
 from assent.core.document import Document
 from assent.core.principal import Principal
-from assent.gateway.auth.api_keys import digest_secret
+from assent.gateway.auth.authenticator import digest_secret
 from assent.ports import Store
 
 ACCESS_PREFIX = "assentat_"

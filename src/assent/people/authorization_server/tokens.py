@@ -13,7 +13,7 @@ from assent.core.document import Document
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.gateway.auth.api_keys import digest_secret
+from assent.gateway.auth.authenticator import digest_secret
 from assent.people.authorization_server.records import ACCESS_PREFIX, GrantStore, grant_store
 from assent.ports import Store
 

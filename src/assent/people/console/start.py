@@ -11,7 +11,7 @@ import orjson
 
 from assent.core.document import Document
 from assent.core.principal import Principal
-from assent.gateway.auth.api_keys import digest_secret
+from assent.gateway.auth.authenticator import digest_secret
 from assent.people.authorization_server.records import EMBEDDED_PATHS, grant_store
 from assent.ports import Store
 from assent.web.asgi import App, LazyApp, Receive, Scope, Send

@@ -72,7 +72,7 @@ class FlowControl:
         if concerns:
             kinds = ", ".join(f"{one.role} from {one.source}" for one in concerns)
             seen.note(now, "decision", call.tool.name, f"{self._verb()}: {kinds}")
-        elif not call.is_read:
+        elif not call.tool.is_read:
             seen.note(now, "decision", call.tool.name, "allowed")
         found = [self._finding(one, observing) for one in concerns]
         if not seen.is_full_known and seen.is_full:

@@ -71,7 +71,7 @@ class Judgement(NamedTuple):
 def judge(call: Call, seen: Conversation, readings: Readings, *, is_sink: bool, destroys: bool) -> Judgement:
     """Judge a call by the conversation so far. `is_sink` says whether others can read what it sends."""
     judging = _Judging(call, seen, readings, is_sink)
-    if call.is_read:
+    if call.tool.is_read:
         judging.judge_read()
     else:
         judging.judge_effect(destroys)

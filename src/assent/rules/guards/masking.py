@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from assent.core.member_names import fold
+from assent.contract.member_names import fold
 from assent.rules.guards.context import NO_CONTEXT
 from assent.rules.guards.detectors.detector import DetectorRule, mark, names_of, replace_all
 from assent.rules.guards.named_values import VALUES, Columns, NamedValues, columns_of, header_of, is_labelled, is_pair

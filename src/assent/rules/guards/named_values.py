@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from assent.core.member_names import fold
+from assent.contract.member_names import fold
 from assent.rules.guards.detectors.detector import PlainText
 from assent.rules.guards.patterns import find_in_windows
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
+from assent.contract.member_names import fold
 from assent.contract.pointers import tokens
-from assent.core.member_names import fold
 
 T = TypeVar("T")
 Named = tuple[str, Any]

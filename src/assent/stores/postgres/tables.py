@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from assent.audit.leaf_encoder import Sealed
+from assent.audit.leaf import Sealed
 from assent.core.document import Document
 from assent.ports import Pruned
+from assent.stores.base import approval_of, approval_row, claim_of, claim_row, key_of, key_row, move_row
 from assent.stores.migrations import statements
 from assent.stores.operations import Needs, StoreOperation, Sweep
 from assent.stores.optimistic_claims import OptimisticClaims, names_in
 from assent.stores.record_rules import Records, WindowSpend
-from assent.stores.rows import approval_of, approval_row, claim_of, claim_row, key_of, key_row, move_row
 
 SQL = statements("postgres")
 CHANNEL = "assent_ended"

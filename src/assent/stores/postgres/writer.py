@@ -15,7 +15,7 @@ from typing import Any
 
 import asyncpg
 
-from assent.audit.leaf_encoder import Sealed
+from assent.audit.leaf import Sealed
 from assent.errors import StoreError
 from assent.stores.batching import (
     LINGER,

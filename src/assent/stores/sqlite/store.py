@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 from assent.core.audit import Entry
 from assent.errors import StoreError
 from assent.ports import Pruned
+from assent.stores.base import entry_row
 from assent.stores.operations import StoreOperation, Sweep
 from assent.stores.record_rules import Records
-from assent.stores.rows import entry_row
 from assent.stores.sql_store import SqlStore
 from assent.stores.sqlite.database_file import BUSY, failure, open_reader, open_writer, watch
 from assent.stores.sqlite.tables import Tables

@@ -10,15 +10,11 @@ from decimal import Decimal
 from itertools import chain
 from typing import Any
 
-from assent.audit.leaf_encoder import Sealed
+from assent.audit.leaf import Sealed
 from assent.core.document import Document
 from assent.errors import StoreError
 from assent.ports import Pruned
-from assent.stores.migrations import for_rows, statements
-from assent.stores.operations import Needs, StoreOperation, Sweep
-from assent.stores.optimistic_claims import OptimisticClaims, names_in
-from assent.stores.record_rules import ChangeSet, Records, WindowSpend
-from assent.stores.rows import (
+from assent.stores.base import (
     approval_of,
     approval_row,
     claim_of,
@@ -28,6 +24,10 @@ from assent.stores.rows import (
     move_row,
     start_row,
 )
+from assent.stores.migrations import for_rows, statements
+from assent.stores.operations import Needs, StoreOperation, Sweep
+from assent.stores.optimistic_claims import OptimisticClaims, names_in
+from assent.stores.record_rules import ChangeSet, Records, WindowSpend
 
 _SQL = statements("sqlite")
 AT_ONCE = 128, 64, 32, *range(16, 0, -1)

@@ -77,8 +77,8 @@ class HttpLink(McpLink):
         server = self._server_for(mcp_request.caller)
         if not server.is_modern or self._needs_session(mcp_request):
             return self._request_in_session(server, method, params, fields, mcp_request, safe)
-        capabilities, owner = asks_of(mcp_request.capabilities), self._owner(mcp_request.caller)
-        peer = SessionContext(LATEST_MODERN_VERSION, None, capabilities, owner)
+        capabilities = asks_of(mcp_request.capabilities) if mcp_request.capabilities else {}
+        peer = SessionContext(LATEST_MODERN_VERSION, None, capabilities, self._owner(mcp_request.caller))
         sent = with_log_level(params, mcp_request)
         return server.request(method, sent, peer, fields=fields, stream_listener=mcp_request.reply, safe=safe)
 

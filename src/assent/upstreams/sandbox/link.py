@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any, Literal
 
 from assent.core.call import Call
-from assent.core.tool import Tool
-from assent.core.tool_events import record_violation
+from assent.core.tool import Tool, record_violation
 from assent.mcp.requests import McpRequest
 from assent.ports import Confined, NotRun, OutcomeUnknown
 from assent.upstreams.known import fields_of
@@ -175,7 +174,7 @@ class SandboxedLink(StdioLink):
             try:
                 result = await send(call, key, mcp_request)
             except (OutcomeUnknown, NotRun):
-                if call.is_read:
+                if call.tool.is_read:
                     self._refuse(call.tool, hits())
                 raise
         if result.get("isError"):
