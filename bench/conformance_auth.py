@@ -1,6 +1,6 @@
 """The conformance suite's authorization scenarios: the SDK's own OAuth client beside the gateway as the client.
 
-Usage: python -m bench.conformance_auth [--scenario NAME] [--write docs/conformance-authorization.md]. It needs Node
+Usage: python -m bench.conformance_auth [--scenario NAME] [--write tests/conformance/authorization.md]. It needs Node
 (`.ci/install-node-tools`). The result of each scenario is how many checks passed; INFO lines are no checks.
 """
 

@@ -1,4 +1,4 @@
-"""What the README shows works, and its figures are those of the pages."""
+"""What the README and the questions show works."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def test_the_server_shown_serves_its_tool(tmp_path: Path) -> None:
 
 
 def test_the_decision_shown_is_explained(tmp_path: Path) -> None:
-    [commands] = re.findall(r"```console\n(printf .*?)```", README, re.DOTALL)
+    page = (ROOT / "docs" / "faq.md").read_text("utf-8")
+    [commands] = re.findall(r"```console\n(printf .*?)```", page, re.DOTALL)
     shutil.copytree(ROOT / "examples" / "mcp_first", tmp_path / "examples" / "mcp_first")
     here = commands.replace(".venv/bin/assent", str(ASSENT))
     ran = subprocess.run(["bash", "-c", here], cwd=tmp_path, capture_output=True, text=True)

@@ -11,7 +11,7 @@ import jsonschema_rs
 import pytest
 import yaml
 from docs.site.reference.keys import ReferenceKey, keys_of
-from docs.site.reference.pages import PAGES
+from docs.site.reference.pages import PAGES, SECTIONS
 
 from assent.config.load import parse_settings
 from assent.config.schema import settings_schema
@@ -45,6 +45,14 @@ def test_one_command_writes_all_pages_and_checks_them(tmp_path: Path) -> None:
 
 def keys(schema: dict[str, Any]) -> list[ReferenceKey]:
     return list(keys_of(schema, schema["$defs"]))
+
+
+def test_every_key_at_the_top_of_the_configuration_is_in_one_section() -> None:
+    named = [key for _, keys in SECTIONS.values() for key in keys]
+    assert sorted(named) == sorted(settings_schema()["properties"])
+    rows = (REFERENCE / "configuration.md").read_text("utf-8").count("\n| `")
+    titled = (REFERENCE / "configuration.md").read_text("utf-8").count("\n### `")
+    assert rows + titled == len(keys(settings_schema())), "a key is a row, or the title of its own table"
 
 
 def test_every_key_of_the_configuration_has_a_type_and_a_sentence() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from assent.contract.parts import format_duration
+from assent.contract.profiles import profile_names
 
 REQUIRED = "required"
 
@@ -28,10 +29,47 @@ class ReferenceKey(NamedTuple):
 
 def keys_table(schema: Mapping[str, Any]) -> str:
     """The keys of an object's schema as a Markdown table, nested ones below theirs."""
-    lines = ["| key | type | default | meaning |", "|---|---|---|---|"]
-    for key in keys_of(schema, schema.get("$defs", {})):
-        lines.append(key.row())
-    return "\n".join(lines)
+    return _table(keys_of(schema, schema.get("$defs", {})))
+
+
+def keys_sections(schema: Mapping[str, Any], sections: Mapping[str, tuple[str, tuple[str, ...]]]) -> str:
+    """The keys in sections, each with a sentence and the keys at the top of the file that belong to it."""
+    every = list(keys_of(schema, schema.get("$defs", {})))
+    parts = []
+    for title, (sentence, tops) in sections.items():
+        small = [key for top in tops if len(below := _below(top, every)) <= SMALL for key in below]
+        large = [top for top in tops if len(_below(top, every)) > SMALL]
+        parts += [f"## {title}", sentence, *([_table(small)] if small else [])]
+        parts += [part for top in large for part in _subsections(top, every)]
+    return "\n\n".join(parts)
+
+
+SMALL = 5
+"""An object with more keys than these has a table of its own."""
+
+
+def _below(path: str, every: list[ReferenceKey]) -> list[ReferenceKey]:
+    """A key and those below it."""
+    return [key for key in every if key.path == path or key.path.startswith((f"{path}.", f"{path}[]"))]
+
+
+def _subsections(path: str, every: list[ReferenceKey]) -> Iterator[str]:
+    """A table for an object with many keys, then one for each large object in it; keys are relative to theirs."""
+    own, *rest = _below(path, every)
+    prefix = next(start for start in (f"{path}[].", f"{path}.NAME.", f"{path}.") if rest[0].path.startswith(start))
+    inner = [key.path for key in rest if "." not in key.path[len(prefix) :]]
+    large = [one for one in inner if len(_below(one, every)) > SMALL]
+    inline = [key for key in rest if not any(key in _below(one, every) for one in large)]
+    yield f"### `{prefix.rstrip('.')}`"
+    yield own.sentence
+    if inline:
+        yield _table(key._replace(path=key.path[len(prefix) :]) for key in inline)
+    for one in large:
+        yield from _subsections(one, every)
+
+
+def _table(keys: Iterable[ReferenceKey]) -> str:
+    return "\n".join(["| key | type | default | meaning |", "|---|---|---|---|", *(key.row() for key in keys)])
 
 
 def keys_of(
@@ -83,6 +121,8 @@ def _type(field: Mapping[str, Any], shared: Mapping[str, Any]) -> str:
 
 
 def _one_type(one: Mapping[str, Any], shared: Mapping[str, Any]) -> str:
+    if one.get("enum") == profile_names():
+        return "[profile](profiles.md)"
     if "enum" in one:
         return ", ".join(f"`{value}`" for value in one["enum"])
     if "const" in one:

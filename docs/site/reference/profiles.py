@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assent.contract.profiles import WIRE_NAMES, Cell, Profile, profile, profile_names
+from assent.contract.profiles import GENERAL, WIRE_NAMES, Cell, Profile, profile, profile_names
 
 _WORDS = {True: "true", False: "false", None: "–"}
 
@@ -13,9 +13,12 @@ def profiles_page() -> str:
         "# Profiles\n\n"
         "A profile is a table from tier to hints, with the names and `_meta` keys that it writes. It decides what is "
         "listed, never what is enforced. Choose one with `profile:`. `–` means that the hint is not sent. *declared* "
-        "means that the contract decides; the value after it applies if the contract does not say.\n"
+        "means that the contract decides; the value after it applies if the contract does not say.\n\n"
+        "Most people need `spec`, or the profile of the directory that they submit to (`openai`, `anthropic`). The "
+        "others are those of the systems that they are named after, and examples of a profile for your own.\n"
     )
-    return head + "".join(_section(profile(name)) for name in profile_names())
+    others = [name for name in profile_names() if name not in GENERAL]
+    return head + "".join(_section(profile(name)) for name in (*GENERAL, *others))
 
 
 def _section(one: Profile) -> str:

@@ -47,12 +47,13 @@ COMMANDS = {
 
 
 SECTIONS = {
-    "Begin": ("demo", "init", "add", "trust", "doctor"),
-    "Govern calls": ("serve", "wrap", "engine", "hook", "sandbox", "login", "keys", "pin"),
-    "Decide and look": ("console", "approvals", "stops", "claims", "audit", "decide"),
-    "Write contracts and rules": ("contract", "classify", "lint", "verify", "hosts", "policy", "rule", "drill"),
-    "Keep the store": ("store",),
+    "Begin": ("demo", "init", "add", "doctor"),
+    "Govern calls": ("wrap", "serve", "contract", "pin", "policy"),
+    "Decide and look": ("console", "approvals", "audit", "stops"),
+    "Check servers": ("lint", "verify"),
 }
+MORE = "More"
+"""The title of the commands that few people need often."""
 
 
 class Commands(click.Group):
@@ -75,10 +76,10 @@ class Commands(click.Group):
 
 
 def _sections() -> dict[str, list[str]]:
-    """The commands by what they are for; a command that no section names is among the others."""
+    """The commands by what they are for. What no section names is needed rarely, or by programs."""
     named = [name for names in SECTIONS.values() for name in names]
     others = sorted(COMMANDS.keys() - set(named))
-    return {title: list(names) for title, names in SECTIONS.items()} | ({"Others": others} if others else {})
+    return {title: list(names) for title, names in SECTIONS.items()} | ({MORE: others} if others else {})
 
 
 @click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -12,7 +12,7 @@ import click
 
 from assent.cli.contract_init import init
 from assent.cli.shared.options import TargetCommand, config_option, target_options
-from assent.contract.profiles import profile_names
+from assent.contract.profiles import GENERAL, profile_names
 from assent.core.question import counted, visible
 from assent.errors import ContractError, Fault, SettingsError
 from assent.files import write_whole
@@ -52,7 +52,10 @@ def schema(of_config: bool) -> None:
 @contract.command(short_help="Print contracts with all derived values.")
 @click.argument("target", required=False)
 @click.option("--tool", "names", multiple=True, metavar="NAME", help="Only this tool; may be repeated.")
-@click.option("--profile", type=click.Choice(profile_names()), help="As this profile reads them, with its hints.")
+@click.option(
+    "--profile", type=click.Choice(profile_names()), metavar=f"[{'|'.join(GENERAL)}|...]",
+    help="As this profile reads them, with its hints.",
+)  # fmt: skip
 @click.option("--excluded", is_flag=True, help="Print the OpenAPI operations that get no tool, and why.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @config_option

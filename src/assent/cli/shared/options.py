@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from assent.contract.profiles import profile_names
+from assent.contract.profiles import GENERAL, profile_names
 from assent.errors import Fault, SettingsError
 from assent.people.local_operator import console_person as console_person
 from assent.people.local_operator import operator as operator
@@ -131,6 +131,7 @@ def reading_options(command: Command) -> Command:
     for decorate in reversed(
         (
             click.option("--profile", type=click.Choice(profile_names()), default="spec", show_default=True,
+                         metavar=f"[{'|'.join(GENERAL)}|...]",
                          help="The profile for contracts and rules; a configuration may set its own."),
             click.option("--contracts", multiple=True, metavar="PATTERN", help="Contract files for the definitions."),
             click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="A header for a URL."),

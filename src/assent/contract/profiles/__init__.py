@@ -161,6 +161,10 @@ def _declared_hint(name: str, contract: Contract) -> bool | None:
     return None
 
 
+GENERAL = ("spec", "openai", "anthropic")
+"""The profiles for everyone. The others are those of the systems that they are named after."""
+
+
 def profile_names() -> list[str]:
     """The names of all profiles."""
     files = resources.files(__name__).iterdir()
