@@ -33,6 +33,7 @@ from assent.core.tool import Tool
 from assent.errors import AssentError
 from assent.rules.guards.lookups import Resolve, resolve_host
 from assent.rules.guards.rule import GuardRule
+from assent.rules.guards.workload import Later
 
 T = TypeVar("T")
 
@@ -537,16 +538,17 @@ class Flow(Protocol):
 
     mode: Literal["off", "observe", "ask", "refuse"]
 
-    def check(self, call: Call, now: float, *, observing: bool) -> Sequence[GuardFinding]:
+    # Each returns what to await if there is so much to read that other calls would wait.
+    def check(self, call: Call, now: float, *, observing: bool) -> list[GuardFinding] | Later[list[GuardFinding]]:
         """What a person should be asked about before this call runs."""
 
-    def remember(self, call: Call, result: dict[str, Any], now: float) -> dict[str, Any]:
+    def remember(self, call: Call, result: dict[str, Any], now: float) -> dict[str, Any] | Later[dict[str, Any]]:
         """Remember the values of a result that the caller gets, and return it, with its labels if they are shown."""
 
-    def vouch(self, call: Call, now: float) -> None:
+    def vouch(self, call: Call, now: float) -> Later[None] | None:
         """Remember that a person said yes to this call."""
 
-    def hear(self, principal: Principal, conversation: ConversationRef, now: float) -> None:
+    def hear(self, principal: Principal, conversation: ConversationRef, now: float) -> Later[object] | None:
         """Add the user's words of a conversation, apart from any call."""
 
     def report(self, tenant: str) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from assent.rules.flow.control import MOST_IN_ALL, FlowControl
 from assent.rules.flow.roles import role_of
 from assent.rules.flow.user_words import UserWords
 from assent.testing.world import AGENT, World
+from support.agents.flow_talk import settled
 
 IBAN = "US133000000121212121212"
 SPELLED = "GB29NWBK60161331926819"
@@ -134,7 +135,7 @@ async def test_a_yes_is_remembered_with_labels_too_and_only_if_the_person_was_to
 def test_the_users_words_count_towards_the_bound_of_all_conversations() -> None:
     flow, text = FlowControl("ask"), " ".join(f"w{number}" for number in range(2_500))
     for number in range(400):
-        flow._conversation(Principal("agent", "agent"), ConversationRef(str(number), text), 0.0)
+        settled(flow.hear(Principal("agent", "agent"), ConversationRef(str(number), text), 0.0))
     kept = flow.conversations("local")
     assert 100 < len(kept) < 400 and sum(map(len, kept)) <= MOST_IN_ALL
 

@@ -125,7 +125,9 @@ class HookDoor:
             return answers.after_tool(event.client, await self.after_tool(event, source, project))
         ports = self.ports()
         if event.kind == "prompt" and event.prompt and ports.rules.flow is not None:
-            ports.rules.flow.hear(self.principal, self._conversation(event, source, event.prompt), ports.now())
+            words = self._conversation(event, source, event.prompt)
+            if (hearing := ports.rules.flow.hear(self.principal, words, ports.now())) is not None:
+                await hearing
         if event.kind == "prompt" and event.prompt and self.on_prompt is not None:
             trouble = await self.on_prompt(event)
             return answers.note(event.client, f"Assent: {trouble}") if trouble else "{}"
@@ -175,7 +177,9 @@ class HookDoor:
                 return _said(refusal)
         elif call.tool.is_read:
             if ports.rules.flow is not None:
-                ports.rules.flow.remember(call, result, ports.now())
+                remembering = ports.rules.flow.remember(call, result, ports.now())
+                if not isinstance(remembering, dict):
+                    await remembering
         else:
             approval = self.asked.pop(_base_key(event), None)
             await self._record_unannounced(request, result, approval, ports)

@@ -29,6 +29,7 @@ from assent.pipeline.places import doubt_refusal
 from assent.pipeline.record import CallTrace, always
 from assent.pipeline.rehearse import dry_run_refusal, use_rehearsal
 from assent.ports import Confined, NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
+from assent.rules.guards.workload import Later
 
 SUSPENDED_FOR = 600.0
 
@@ -69,7 +70,8 @@ async def execute(claim: Claim, ports: Ports, trace: CallTrace) -> Answer:
             end = await _settle(claim, _end_of_failure(claim, error, ports, trace), ports)
             if isinstance(error, NotReached) and end.state is State.FAILED_NO_EFFECT:
                 end = end._replace(error=await connection_refusal(claim.call, ports, error.scope) or end.error)
-            return _answer(claim, end, ports)
+            kept = _remember(claim, end, ports)
+            return _answer(claim, end, kept if isinstance(kept, dict) else await kept)
         return await keep(claim, result, ports, trace)
 
 
@@ -94,18 +96,24 @@ async def keep(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTr
         end = _unknown(claim, ports)
     if claim.id is not None or recorded_events():
         end = await _settle(claim, end, ports)
-    return _answer(claim, end, ports)
+    kept = _remember(claim, end, ports)
+    return _answer(claim, end, kept if isinstance(kept, dict) else await kept)
 
 
-def _answer(claim: Claim, end: RunEnd, ports: Ports) -> Answer:
+def _remember(claim: Claim, end: RunEnd, ports: Ports) -> dict[str, Any] | Later[dict[str, Any]]:
+    if end.error is not None:
+        return remember_failure(claim.call, end.error, ports)
+    assert end.result is not None
+    return remember(claim.call, end.result, ports)
+
+
+def _answer(claim: Claim, end: RunEnd, kept: dict[str, Any]) -> Answer:
     """What the caller gets of a run whose end is stored."""
     if end.error is not None:
-        remember_failure(claim.call, end.error, ports)
         raise end.error from None
-    assert end.result is not None
     suspended = claim.id if end.state is State.SUSPENDED else None
     resume = Resume(suspended, claim.epoch) if suspended is not None else None
-    return Answer(remember(claim.call, end.result, ports), resume=resume)
+    return Answer(kept, resume=resume)
 
 
 def _end_of_result(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> RunEnd:

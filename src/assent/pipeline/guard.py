@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from assent.core.call import Call
@@ -20,6 +20,7 @@ from assent.rules.guards.evaluate import NOT_CHECKED, check_call, in_time, is_qu
 from assent.rules.guards.masking import mask_result
 from assent.rules.guards.results import json_size, result_objection, too_much_result
 from assent.rules.guards.rule import Denial, GuardRule
+from assent.rules.guards.workload import Later
 
 T = TypeVar("T")
 _GUARDS = "An operator can change it under `guards:`."
@@ -42,10 +43,10 @@ def guards_of(tool: Tool, rules: Rules) -> dict[str, list[GuardRule]]:
     return known[1]
 
 
-def guard(call: Call, ports: Ports, trace: CallTrace) -> Coroutine[Any, Any, None] | None:
+def guard(call: Call, ports: Ports, trace: CallTrace) -> Later[None] | None:
     """Refuse at the first policy or guard that denies. Those that ask for an approval are noted for `confirm`.
 
-    Returns what to await if a policy reads budgets, or a guard counts calls or looks something up.
+    Returns what to await if a policy reads budgets, a guard counts calls or looks something up, or much is to be read.
     """
     policies = ports.rules.policies
     if policies is not None and policies.reads_budget(call):
@@ -62,9 +63,34 @@ async def _guard_by_budget(call: Call, policies: Policies, ports: Ports, trace: 
         await checking
 
 
-def _guard_arguments(call: Call, ports: Ports, trace: CallTrace) -> Coroutine[Any, Any, None] | None:
-    if ports.rules.flow is not None:
-        _check_flow(call, ports.rules.flow, ports.now(), trace)
+def _guard_arguments(call: Call, ports: Ports, trace: CallTrace) -> Later[None] | None:
+    flow = ports.rules.flow
+    if flow is not None:
+        try:
+            findings = flow.check(call, ports.now(), observing=trace.observing)
+        except Exception:
+            findings = _not_checked(flow, trace)
+        if not isinstance(findings, list):
+            return _guard_much(findings, call, flow, ports, trace)
+        _heed_flow(findings, trace)
+    return _ask_guards(call, ports, trace)
+
+
+async def _guard_much(
+    checking: Later[list[GuardFinding]], call: Call, flow: Flow, ports: Ports, trace: CallTrace
+) -> None:
+    """The same for a call of which flow control reads much."""
+    try:
+        findings = await checking
+    except Exception:
+        findings = _not_checked(flow, trace)
+    _heed_flow(findings, trace)
+    asking = _ask_guards(call, ports, trace)
+    if asking is not None:
+        await asking
+
+
+def _ask_guards(call: Call, ports: Ports, trace: CallTrace) -> Later[None] | None:
     rules = [rule for rule in guards_of(call.tool, ports.rules)["arguments"] if rule.applies(call)]
     if not rules:
         trace.passed("guard", "no rule applies")
@@ -93,15 +119,16 @@ def _judge(rule: GuardRule, denied: Denial | None, trace: CallTrace) -> None:
         _act(_finding(rule, denied, observed=trace.observing), trace)
 
 
-def _check_flow(call: Call, flow: Flow, now: float, trace: CallTrace) -> None:
-    """Refuse, ask or record what flow control finds in the arguments. What cannot be checked is refused."""
-    try:
-        findings = flow.check(call, now, observing=trace.observing)
-    except Exception:
-        if flow.mode != "observe" and not trace.observing:
-            raise Refusal("guard.flow_untrusted", "The call could not be checked, so it is refused.") from None
-        trace.warned("guard", "flow control could not check this call")
-        return
+def _not_checked(flow: Flow, trace: CallTrace) -> list[GuardFinding]:
+    """Refuse a call that flow control cannot check."""
+    if flow.mode != "observe" and not trace.observing:
+        raise Refusal("guard.flow_untrusted", "The call could not be checked, so it is refused.") from None
+    trace.warned("guard", "flow control could not check this call")
+    return []
+
+
+def _heed_flow(findings: list[GuardFinding], trace: CallTrace) -> None:
+    """Refuse, ask or record what flow control finds in the arguments."""
     for found in findings:
         if found.action == "deny" and not found.observed:
             trace.guards.append(found)
@@ -241,14 +268,16 @@ def _misfit(call: Call, result: dict[str, Any], findings: list[GuardFinding]) ->
     return Refusal("guard.mask_misfit", rule=masked[0].rule)
 
 
-def remember(call: Call, result: dict[str, Any], ports: Ports) -> dict[str, Any]:
-    """The result as the caller gets it. Flow control remembers the values that it brings into the conversation."""
+def remember(call: Call, result: dict[str, Any], ports: Ports) -> dict[str, Any] | Later[dict[str, Any]]:
+    """The result as the caller gets it, or what to await for it if it is large.
+
+    Flow control remembers the values that it brings into the conversation.
+    """
     flow = ports.rules.flow
     return result if flow is None else flow.remember(call, result, ports.now())
 
 
-def remember_failure(call: Call, error: Exception, ports: Ports) -> None:
+def remember_failure(call: Call, error: Exception, ports: Ports) -> dict[str, Any] | Later[dict[str, Any]]:
     """Remember the message of a failure: an upstream may have written it, and the caller reads it."""
     text = error.detail if isinstance(error, Refusal) else str(error)
-    if text and ports.rules.flow is not None:
-        remember(call, {"content": [{"type": "text", "text": text}]}, ports)
+    return remember(call, {"content": [{"type": "text", "text": text}]}, ports) if text else {}

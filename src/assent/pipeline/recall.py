@@ -105,7 +105,8 @@ async def _replay(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrac
     emptied = ALREADY_DELIVERED in result.get("_meta", {})
     if emptied and call.tool.check_output is not None and call.tool.check_output(result.get("structuredContent")):
         raise Refusal("recall.secret_already_delivered")
-    return Answer(remember(call, result, ports), replayed=True)
+    kept = remember(call, result, ports)
+    return Answer(kept if isinstance(kept, dict) else await kept, replayed=True)
 
 
 def _key_missing(argument: str | None) -> Refusal:

@@ -97,9 +97,11 @@ async def _answer(call: Call, missing: tuple[str, ...], price: Price, ports: Por
     try:
         answer = await _preview(call, missing, price, ports, trace)
     except Exception as error:
-        remember_failure(call, error, ports)
+        if not isinstance(kept := remember_failure(call, error, ports), dict):
+            await kept
         raise
-    return answer._replace(result=remember(call, answer.result, ports))
+    kept = remember(call, answer.result, ports)
+    return answer._replace(result=kept if isinstance(kept, dict) else await kept)
 
 
 async def _preview(call: Call, missing: tuple[str, ...], price: Price, ports: Ports, trace: CallTrace) -> Answer:

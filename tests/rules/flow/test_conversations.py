@@ -9,7 +9,7 @@ import pytest
 from assent.core.principal import Principal
 from assent.rules.flow import control, conversation
 from assent.rules.flow.control import FlowControl
-from support.agents.flow_talk import MAILS, TOOLS, Talk
+from support.agents.flow_talk import MAILS, TOOLS, Talk, settled
 
 ANN, BOB = Principal("ann", "agent"), Principal("bob", "agent")
 
@@ -207,9 +207,9 @@ ODD: list[Any] = [
 def test_odd_values_are_read_and_judged_without_failing(odd: Any) -> None:
     talk = Talk("Hello")
     for result in ({"structuredContent": odd}, {"content": [{"type": "text", "text": odd}]}, {"content": odd}):
-        talk.flow.remember(talk.call("search_mails"), result, 0.0)
+        settled(talk.flow.remember(talk.call("search_mails"), result, 0.0))
     for tool in ("send_mail", "open_page", "create_event", "send_money"):
-        talk.flow.check(talk.call(tool, to=odd, url=odd, title=odd, body=odd, amount=odd), 0.0)
+        settled(talk.flow.check(talk.call(tool, to=odd, url=odd, title=odd, body=odd, amount=odd), 0.0))
 
 
 def test_what_cannot_be_read_counts_as_untrusted() -> None:

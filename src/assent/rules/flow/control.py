@@ -10,18 +10,24 @@ from __future__ import annotations
 import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from assent.contract.tiers import Tier
 from assent.core.call import Call, ConversationRef
 from assent.core.guard_finding import GuardFinding
 from assent.core.principal import Principal
 from assent.core.tool import Tool
-from assent.rules.flow.conversation import Conversation, Origin, new_hash
+from assent.rules.flow.conversation import Conversation, Origin, new_hash, written
 from assent.rules.flow.judgement import Concern, judge
 from assent.rules.flow.roles import may_have_title
+from assent.rules.flow.user_words import UserWords
 from assent.rules.flow.values import Readings
+from assent.rules.guards.workload import Later, run_apart
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 Mode = Literal["off", "observe", "ask", "refuse"]
@@ -29,6 +35,8 @@ By = Literal["provenance", "labels"]
 
 WINDOW = 3600.0
 """How long a caller that names no conversation stays in the same one, counted from its last call."""
+AT_ONCE = 4_096
+"""How many characters of a call, a result or a user's words are read on the event loop; more are read in a thread."""
 MOST_CONVERSATIONS = 1_000
 MOST_IN_ALL = 500_000
 """How many values all conversations remember together."""
@@ -59,16 +67,44 @@ class FlowControl:
         self.mode, self.by, self.window, self.emits_labels = mode, by, window, emits_labels
         self._memory: _Memory = previous._memory if previous is not None else _Memory()
 
-    def check(self, call: Call, now: float, *, observing: bool = False) -> list[GuardFinding]:
-        """What a person should be asked about before this call runs."""
+    def check(
+        self, call: Call, now: float, *, observing: bool = False
+    ) -> list[GuardFinding] | Later[list[GuardFinding]]:
+        """What a person should be asked about before this call runs. Returns what to await if there is much to read."""
         seen = self._conversation(call.principal, call.conversation, now)
         readings = Readings()
         if call.scratch is not None:
             call.scratch["readings"] = readings
+        if len(call.canonical) + (work := _work(seen, call.conversation)) > AT_ONCE:
+            return self._check_apart(call, readings, now, observing)
+        if work:
+            self._hear(seen, call.conversation)
+        return self._decide(call, seen, *self._look_at(call, seen, readings), now, observing)
+
+    async def _check_apart(self, call: Call, readings: Readings, now: float, observing: bool) -> list[GuardFinding]:
+        """`check` in a thread, so that other calls do not wait. What it finds is remembered here."""
+        seen = await self._hear_apart(call.principal, call.conversation, now)
+        keys, concerns = await _apart(lambda: self._look_at(call, seen, readings), len(call.canonical), call.principal)
+        seen = self._conversation(call.principal, call.conversation, now)
+        return self._decide(call, seen, keys, concerns, now, observing)
+
+    def _look_at(self, call: Call, seen: Conversation, readings: Readings) -> tuple[list[int], tuple[Concern, ...]]:
+        """The hashes of a call's values, and what is to be asked about. It changes nothing."""
+        known, keys = seen.look_at(call.arguments, readings)
+        return keys, self._concerns(call, seen, readings, may_know=known)
+
+    def _decide(
+        self,
+        call: Call,
+        seen: Conversation,
+        keys: list[int],
+        concerns: tuple[Concern, ...],
+        now: float,
+        observing: bool,
+    ) -> list[GuardFinding]:
         before = len(seen.passed)
-        known = seen.pass_in(call.fingerprint, call.arguments, readings)
+        seen.pass_in(call.fingerprint, keys)
         self._memory.size += len(seen.passed) - before
-        concerns = self._concerns(call, seen, readings, may_know=known)
         if concerns:
             kinds = ", ".join(f"{one.role} from {one.source}" for one in concerns)
             seen.note(now, "decision", call.tool.name, f"{self._verb()}: {kinds}")
@@ -79,10 +115,35 @@ class FlowControl:
             found.append(_report_full(seen))
         return found
 
-    def remember(self, call: Call, result: dict[str, Any], now: float) -> dict[str, Any]:
-        """Remember what came out of a result, and return the result as the caller gets it."""
+    def remember(self, call: Call, result: dict[str, Any], now: float) -> dict[str, Any] | Later[dict[str, Any]]:
+        """Remember what came out of a result, and return the result as the caller gets it, or what to await."""
         readings = call.scratch.pop("readings", None) if call.scratch is not None else None
-        return self.take(call.principal, call.conversation, call.tool, result, now, readings)
+        whole = written(result)
+        if len(whole) > AT_ONCE:
+            return self._remember_apart(call, result, now, readings, whole)
+        return self.take(call.principal, call.conversation, call.tool, result, now, readings, whole)
+
+    async def _remember_apart(
+        self, call: Call, result: dict[str, Any], now: float, readings: Readings | None, whole: bytes | str
+    ) -> dict[str, Any]:
+        """`take` in a thread, so that other calls do not wait. What it finds is remembered here."""
+        seen = await self._hear_apart(call.principal, call.conversation, now)
+        if seen.is_over or hash(whole) in seen.results:
+            return self.take(call.principal, call.conversation, call.tool, result, now, readings, whole)
+        labels, origin = _labels_and_origin(call.tool, result, now)
+        draft, trust = seen.draft(), ""
+        read = partial(draft.remember, origin, result, labels.trusts_text, readings, whole)
+        with suppress(Exception):  # What cannot be read may be anything; the call itself has run.
+            trust = await _apart(read, len(whole), call.principal)
+        if not trust:
+            draft.forgot, draft.untrusted = True, origin
+        seen = self._conversation(call.principal, call.conversation, now)
+        before = len(seen)
+        seen.merge(draft)
+        if trust:
+            seen.note_result(origin, trust, len(seen) - before)
+        self._grow(len(seen) - before)
+        return with_label(result, labels) if self.emits_labels else result
 
     def take(
         self,
@@ -92,31 +153,51 @@ class FlowControl:
         result: dict[str, Any],
         now: float,
         readings: Readings | None = None,
+        whole: bytes | str | None = None,
     ) -> dict[str, Any]:
         """Remember a result of a tool in the conversation of a principal."""
         seen = self._conversation(principal, given, now)
-        labels = result_labels(tool, result)
+        self._hear(seen, given)
+        labels, origin = _labels_and_origin(tool, result, now)
         before = len(seen)
-        origin = Origin(tool.name, now, not labels.sees_untrusted, labels.reads_private)
         try:
-            seen.remember(origin, result, trusts_text=labels.trusts_text, readings=readings)
+            trust = seen.remember(origin, result, labels.trusts_text, readings, whole)
+            if trust:
+                seen.note_result(origin, trust, len(seen) - before)
         except Exception:  # What cannot be read may be anything; the call itself has run.
             seen.forgot, seen.untrusted = True, seen.untrusted or origin
-        self._memory.size += len(seen) - before
-        self._limit()
+        self._grow(len(seen) - before)
         return with_label(result, labels) if self.emits_labels else result
 
-    def vouch(self, call: Call, now: float) -> None:
+    def vouch(self, call: Call, now: float) -> Later[None] | None:
         """Remember that a person said yes to this call: the same values are not asked about again."""
-        seen = self._conversation(call.principal, call.conversation, now)
         if self.mode != "ask":  # Nobody was told of the concerns.
-            return
-        for one in self._concerns(call, seen, Readings(), may_know=True):
+            return None
+        if len(call.canonical) > AT_ONCE:
+            return self._vouch_apart(call, now)
+        seen = self._conversation(call.principal, call.conversation, now)
+        self._hear(seen, call.conversation)
+        self._vouch(call, seen, self._concerns(call, seen, Readings(), may_know=True))
+        return None
+
+    async def _vouch_apart(self, call: Call, now: float) -> None:
+        seen = await self._hear_apart(call.principal, call.conversation, now)
+        concerns = await _apart(
+            lambda: self._concerns(call, seen, Readings(), may_know=True), len(call.canonical), call.principal
+        )
+        self._vouch(call, self._conversation(call.principal, call.conversation, now), concerns)
+
+    def _vouch(self, call: Call, seen: Conversation, concerns: tuple[Concern, ...]) -> None:
+        for one in concerns:
             seen.vouch(call.tool.name, one.role if one.role != "action" else "other", one.value)
 
-    def hear(self, principal: Principal, conversation: ConversationRef, now: float) -> None:
-        """Add the user's words of a conversation, apart from any call."""
-        self._conversation(principal, conversation, now)
+    def hear(self, principal: Principal, conversation: ConversationRef, now: float) -> Later[Conversation] | None:
+        """Add the user's words of a conversation, apart from any call. Returns what to await if there are many."""
+        seen = self._conversation(principal, conversation, now)
+        if _work(seen, conversation) > AT_ONCE:
+            return self._hear_apart(principal, conversation, now)
+        self._hear(seen, conversation)
+        return None
 
     def conversations(self, tenant: str) -> list[Conversation]:
         """The conversations of a tenant, the newest first."""
@@ -158,12 +239,31 @@ class FlowControl:
             seen = self._memory.conversations[key] = Conversation(self._memory.hash, *key)
         self._memory.conversations.move_to_end(key)
         seen.used_at = now
-        if given is not None and given.user_text:
-            before = len(seen)
-            seen.hear(given.user_text)
-            self._memory.size += len(seen) - before
         self._limit()
         return seen
+
+    def _hear(self, seen: Conversation, given: ConversationRef | None, words: UserWords | None = None) -> None:
+        """Add the user's words. `words` are all of them, if they were read already."""
+        if given is not None and given.user_text:
+            before = len(seen)
+            seen.user = words or seen.user.add(given.user_text)
+            self._grow(len(seen) - before)
+
+    async def _hear_apart(self, principal: Principal, given: ConversationRef | None, now: float) -> Conversation:
+        """The conversation of a call, after its user's words were read: many of them in a thread."""
+        seen = self._conversation(principal, given, now)
+        while given is not None and (work := _work(seen, given)) > AT_ONCE:
+            known = seen.user
+            words = await _apart(partial(known.add, given.user_text), work, principal)
+            seen = self._conversation(principal, given, now)
+            if seen.user is known:  # Otherwise another call has added words meanwhile.
+                self._hear(seen, given, words)
+        self._hear(seen, given)
+        return seen
+
+    def _grow(self, size: int) -> None:
+        self._memory.size += size
+        self._limit()
 
     def _limit(self) -> None:
         """Forget conversations until the rest fits: the oldest of the caller that holds most."""
@@ -181,6 +281,21 @@ class FlowControl:
         largest = max(held, key=held.__getitem__)
         oldest = next(key for key in others if key[:2] == largest)
         self._memory.size -= len(self._memory.conversations.pop(oldest))
+
+
+def _work(seen: Conversation, given: ConversationRef | None) -> int:
+    """How many characters must be read for the user's words of a call."""
+    return seen.user.work(given.user_text) if given is not None and given.user_text else 0
+
+
+def _apart(work: Callable[[], T], size: int, principal: Principal) -> Later[T]:
+    """Read so many characters in a thread: a microsecond each, or less."""
+    return run_apart(work, float(size), f"{principal.tenant}/{principal.id}")
+
+
+def _labels_and_origin(tool: Tool, result: Mapping[str, Any], now: float) -> tuple[FlowLabelSet, Origin]:
+    labels = result_labels(tool, result)
+    return labels, Origin(tool.name, now, not labels.sees_untrusted, labels.reads_private)
 
 
 def _report_full(seen: Conversation) -> GuardFinding:

@@ -17,7 +17,7 @@ import orjson
 
 from assent.rules.flow.result_values import MOST_FIELD, MOST_IN_RESULT, Sighting, Skipped, phrases_of, read_result
 from assent.rules.flow.user_words import UserWords
-from assent.rules.flow.values import MOST_TEXT, Readings, Value, amount_of, host_of, number_of
+from assent.rules.flow.values import Readings, Value, amount_of, host_of, number_of
 
 MOST_REMEMBERED = 8_192
 """How many values and phrases one conversation remembers."""
@@ -42,12 +42,12 @@ def new_hash() -> Hash:
     return lambda text: hash(secret + text)
 
 
-def _digest(result: Mapping[str, Any]) -> int:
-    """A hash of a whole result; large numbers and lone surrogates are not JSON for everybody."""
+def written(result: Mapping[str, Any]) -> bytes | str:
+    """A whole result as text; large numbers and lone surrogates are not JSON for everybody."""
     try:
-        return hash(orjson.dumps(result))
+        return orjson.dumps(result)
     except TypeError:
-        return hash(repr(result))
+        return repr(result)
 
 
 class Origin(NamedTuple):
@@ -142,17 +142,21 @@ class Conversation:
         return len(self.values) + len(self.phrases) >= MOST_REMEMBERED or len(self.passed) >= MOST_REMEMBERED
 
     @property
+    def is_over(self) -> bool:
+        """Whether it is full, and has said that it forgets: results are then no longer read."""
+        return self.forgot and len(self.values) + len(self.phrases) >= MOST_REMEMBERED
+
+    @property
     def is_harmless(self) -> bool:
         """Whether nothing that was read could make a call suspicious: it takes the user's words, untrusted text or
         private data.
         """
         return not (self.user.words or self.suspicious or self.forgot or self.untrusted or self.private)
 
-    def pass_in(self, call: str, arguments: Mapping[str, Any], readings: Readings) -> bool:
-        """Remember the values that a call passes to its tool, so that a result cannot make them trusted.
+    def look_at(self, arguments: Mapping[str, Any], readings: Readings) -> tuple[bool, list[int]]:
+        """Whether a value of a call, or something that was not read, can be suspicious in itself, and its hashes.
 
-        `call` is the fingerprint of its arguments. Returns whether one of the values, or something that was not read,
-        can be suspicious in itself: without the user's words no other value is (ADR 0184).
+        Without the user's words no other value is suspicious (ADR 0184).
         """
         leaves, is_all = leaves_of(arguments)
         found, keys, hashed = not is_all, list[int](), self.hash
@@ -170,7 +174,7 @@ class Conversation:
             key = hashed(exact)
             if len(leaf) <= MOST_FIELD:
                 keys.append(key)
-            found = found or self._may_know(value, key) or len(leaf) > MOST_TEXT
+            found = found or reading.is_cut or self._may_know(value, key)
             for value in reading.all_values:
                 key = hashed(value.exact)
                 if value.kind != "amount":
@@ -178,10 +182,16 @@ class Conversation:
                 found = found or self._may_know(value, key)
             if not found and (amount := amount_of(leaf)) != exact:
                 found = hashed(amount) in self.risky
+        return found, keys
+
+    def pass_in(self, call: str, keys: list[int]) -> None:
+        """Remember the values that a call passes to its tool, so that a result cannot make them trusted.
+
+        `call` is the fingerprint of its arguments.
+        """
         if call not in self.calls:
             self.calls.append(call)
             self.passed.update(keys[: max(0, MOST_REMEMBERED - len(self.passed))])
-        return found
 
     def _may_know(self, value: Value, key: int) -> bool:
         """Whether `sightings` or `disguise` can find a value that is suspicious, or the host of a link."""
@@ -198,21 +208,18 @@ class Conversation:
             host = host.partition(".")[2]
         return False
 
-    def hear(self, text: str) -> None:
-        """Add words of the user."""
-        self.user = self.user.add(text)
-
     def remember(
         self,
         origin: Origin,
         result: Mapping[str, Any],
-        *,
         trusts_text: bool = True,
         readings: Readings | None = None,
-    ) -> None:
-        """Remember the values of a result. `readings` has the texts of its call that were read already.
+        whole: bytes | str | None = None,
+    ) -> str:
+        """Remember the values of a result; returns how it is trusted, or nothing if it was read before.
 
-        Without `trusts_text` its running text is untrusted whatever the labels say, because instructions need words.
+        `readings` has the texts of its call that were read already, and `whole` is the result as text. Without
+        `trusts_text` its running text is untrusted whatever the labels say, because instructions need words.
         """
         if len(self.passed) >= MOST_REMEMBERED:  # Any value of it could be one that was passed in.
             origin = origin._replace(trusted=False)
@@ -221,14 +228,13 @@ class Conversation:
             self.untrusted = origin
         if origin.private and self.private is None:
             self.private = origin
-        if (digest := _digest(result)) in self.results:
-            return
+        if (digest := hash(written(result) if whole is None else whole)) in self.results:
+            return ""
         self.results.append(digest)
-        before, trust = len(self), "trusted" if origin.trusted else "untrusted"
+        trust = "trusted" if origin.trusted else "untrusted"
         names: tuple[str, ...] = ()
         hashed_names: tuple[int, ...] = ()
-        is_over = self.forgot and len(self.values) + len(self.phrases) >= MOST_REMEMBERED
-        for found in () if is_over else read_result(result, readings):
+        for found in () if self.is_over else read_result(result, readings):
             if len(self.values) + len(self.phrases) >= MOST_REMEMBERED:
                 self.forgot = True
                 break
@@ -250,8 +256,38 @@ class Conversation:
                 self.untrusted = self.untrusted or text_origin
                 trust = "trusted fields, untrusted text" if origin.trusted else trust
                 self._add_phrases(found.words, text_origin)
-        private = ", private" if origin.private else ""
-        self.note(origin.at, "result", origin.tool, f"{trust}{private}; new values and phrases: {len(self) - before}")
+        return f"{trust}{', private' if origin.private else ''}"
+
+    def draft(self) -> Conversation:
+        """An empty memory for one result that is read in a thread, while other calls use this one; see `merge`."""
+        return Conversation(self.hash, passed=self.passed)
+
+    def merge(self, draft: Conversation) -> None:
+        """Remember what a draft remembers, within the bound."""
+        self.untrusted, self.private = self.untrusted or draft.untrusted, self.private or draft.private
+        self.suspicious, self.forgot = self.suspicious or draft.suspicious, self.forgot or draft.forgot
+        self.results += draft.results
+        room = MOST_REMEMBERED - len(self.values) - len(self.phrases)
+        for key, found in draft.values.items():
+            known = self.values.get(key)
+            if known is not None:
+                new = [one for one in found if one not in known]
+                self.values[key] = (*known, *new)[:MOST_SIGHTINGS]
+            elif room > 0:
+                self.values[key] = found
+                room -= 1
+            else:
+                self.forgot = True
+                break
+        for phrase, origin in draft.phrases.items():
+            if phrase not in self.phrases:
+                if room <= 0:
+                    self.forgot = True
+                    break
+                self.phrases[phrase] = origin
+                room -= 1
+        self.risky |= draft.risky
+        self.disguised = draft.disguised | self.disguised
 
     def _add_phrases(self, parts: list[str], origin: Origin) -> None:
         room = MOST_REMEMBERED - len(self.phrases)
@@ -266,6 +302,9 @@ class Conversation:
             self.values[key] = (*known, seen)
             if seen.about or not (seen.is_field or seen.origin.trusted):
                 self.risky.add(key)
+
+    def note_result(self, origin: Origin, trust: str, new: int) -> None:
+        self.note(origin.at, "result", origin.tool, f"{trust}; new values and phrases: {new}")
 
     def note(self, at: float, kind: Literal["result", "decision"], tool: str, text: str) -> None:
         self.events.append(FlowEvent(at, kind, tool, text))
@@ -309,8 +348,11 @@ def leaves_of(arguments: Mapping[str, Any]) -> tuple[list[Any], bool]:
 
 def _collect_record(record: Mapping[str, Any], left: list[int], found: list[Any]) -> None:
     for key, item in record.items():
+        if left[0] < 0 or left[1] < 0:
+            return
         _collect(item, left, found)
         if not key.isidentifier():
+            left[1] -= len(key)
             found.append(key)
 
 
@@ -326,6 +368,8 @@ def _collect(node: Any, left: list[int], found: list[Any]) -> None:
         _collect_record(node, left, found)
     elif kind is list or kind is tuple:
         for item in node:
+            if left[0] < 0 or left[1] < 0:
+                return
             _collect(item, left, found)
     else:
         found.append(node)

@@ -116,7 +116,8 @@ class _Judging:
                 self._judge_amount(matter)
         led = {"user", "named", "vouched"} & set(self.sources.values())
         goes_out = self._is_sink or any(one.role in ("recipients", "url") for one in found)
-        if goes_out and self._is_too_long(found):
+        titles = (one.value for one in found if one.role == "title" and isinstance(one.value, str))
+        if (goes_out or any(len(one) > MOST_TEXT for one in titles)) and self._is_too_long(found):
             return
         for matter in found:
             if matter.role in ("title", "content") and isinstance(matter.value, str):

@@ -12,6 +12,7 @@ import orjson
 
 from assent.rules.flow.values import (
     EXTERNAL,
+    LONGEST_VALUE,
     MOST_TEXT,
     Reading,
     Readings,
@@ -202,7 +203,10 @@ class _Reader:
 
     def _scalar(self, node: str, names: tuple[str, ...], key: str) -> None:
         found, about = self.found, _about(key)
-        for item in _LIST.split(node) if "@" in node and len(node) < 2000 else (node,):
+        if len(node) > LONGEST_VALUE:
+            self._prose(node, names)
+            return
+        for item in _LIST.split(node) if "@" in node else (node,):
             reading = self._readings[item]
             value = _field(reading)
             if value is None:
@@ -246,7 +250,7 @@ def _about(key: str) -> str:
 def _field(reading: Reading) -> Value | None:
     """The value that a whole field is; None if the field is running text."""
     text = reading.text
-    if len(text) > 2000 or ("\n" in text and "\n" in text.strip()):
+    if "\n" in text and "\n" in text.strip():
         return None
     if (value := reading.whole) is not None:
         return value

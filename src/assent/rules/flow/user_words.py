@@ -47,9 +47,17 @@ class UserWords:
     def __bool__(self) -> bool:
         return bool(self.words)
 
+    def work(self, text: str) -> int:
+        """How many characters `add` reads; none if these words contain the text already."""
+        if not text or text[-MOST_USER_TEXT:] in self.text:
+            return 0
+        return min(len(self.text) + len(text), MOST_USER_TEXT)
+
     def add(self, text: str) -> UserWords:
         """These words and a further text. A text that they contain already changes nothing."""
-        return self if not text or text in self.text else UserWords(f"{self.text}\n{text}" if self.text else text)
+        if self.work(text) == 0:
+            return self
+        return UserWords(f"{self.text}\n{text[-MOST_USER_TEXT:]}" if self.text else text)
 
     def give(self, kind: str, exact: str) -> bool:
         """Whether the user wrote this very value."""

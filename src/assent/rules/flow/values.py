@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import html
 import re
 from collections.abc import Iterator
@@ -99,13 +100,18 @@ class Value(NamedTuple):
 class Reading:
     """One text, read once."""
 
-    __slots__ = ("_hidden", "_squeezed", "_words", "text", "values", "whole")
+    __slots__ = ("_hidden", "_squeezed", "_words", "is_cut", "text", "values", "whole")
 
     def __init__(self, text: str) -> None:
+        self.is_cut = len(text) > MOST_TEXT
+        """Whether the text is longer than what is read of it: the rest may be anything."""
+        self._squeezed: str | None = None
+        if self.is_cut:
+            self._squeezed = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+            text = text[:MOST_TEXT]
         self.text = text
         self._hidden: list[Value] | None = None
         self._words: list[str] | None = None
-        self._squeezed: str | None = None
         plain = exact(text)
         found = whole_among = _all_in(plain)
         if "." in text and _SENTENCE_END.search(text) is not None:
@@ -118,6 +124,7 @@ class Reading:
 
     @property
     def squeezed(self) -> str:
+        """`squeezed` of the text; of one that is cut, a digest of all of it, so that no other is equal."""
         if self._squeezed is None:
             self._squeezed = squeezed(self.text)
         return self._squeezed
@@ -132,13 +139,10 @@ class Reading:
     def all_values(self) -> list[Value]:
         """The values in the beginning of the text and in what it hides."""
         if self._hidden is None:
-            if len(self.text) > MOST_TEXT:
-                self._hidden = Reading(self.text[:MOST_TEXT]).all_values
-            else:
-                self._hidden = self.values
-                if may_hide(self.text):
-                    for one in decoded(self.text):
-                        self._hidden = self._hidden + Reading(one).values
+            self._hidden = self.values
+            if may_hide(self.text):
+                for one in decoded(self.text):
+                    self._hidden = self._hidden + Reading(one).values
         return self._hidden
 
     @property

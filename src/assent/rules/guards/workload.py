@@ -10,13 +10,15 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
 T = TypeVar("T")
+Later = Coroutine[Any, Any, T]
+"""What to await."""
 QUICK = 2_000.0
 """Microseconds that a check may take on the event loop."""
 LONG = 50_000.0
