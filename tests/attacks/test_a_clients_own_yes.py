@@ -21,6 +21,7 @@ from assent.core.approval import LONGEST_READING, SHORTEST_READING, Approval, re
 from assent.core.call import UserAnswer
 from assent.core.outcome import Answer, Pause, Refusal
 from assent.core.principal import Principal
+from assent.core.shown_records import approval_as_json
 from assent.mcp.requests import QUESTION_OPEN
 from assent.pipeline.approve import approve
 from assent.testing import AGENT, ANN, World
@@ -199,7 +200,7 @@ async def test_a_yes_of_the_client_is_shown_as_the_clients_with_its_time(tmp_pat
     command = ["approvals", "show", approval.id, "-c", str(tmp_path / "assent.yaml")]
     shown = await asyncio.to_thread(CliRunner().invoke, cli, command)
     assert f"answered by {words}: approve" in shown.output
-    assert approval.as_json(0.0)["decisions"][0]["decider"] == words
+    assert approval_as_json(approval, 0.0)["decisions"][0]["decider"] == words
 
 
 async def test_a_client_cannot_name_itself_like_a_person() -> None:

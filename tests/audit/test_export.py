@@ -5,7 +5,8 @@ import json
 import pytest
 
 from assent.audit.export import StaleCursor, export, json_line, timestamp
-from assent.audit.leaf import BadEntry, redact, seal
+from assent.audit.leaf import BadEntry, seal
+from assent.audit.leaf_reader import redact
 from assent.audit.log_reader import Selection, read_row
 from assent.audit.merkle import hash_leaf
 from assent.audit.ocsf import ocsf_event, shape_for

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.audit.feed import OPEN_CALLS, Feed, FeedLine
-from assent.audit.leaf import redact, seal
+from assent.audit.leaf import seal
+from assent.audit.leaf_reader import redact
 from assent.core.action_template import LINE_LIMIT, ActionTemplate, BadTemplate
 from assent.core.question import visible
 from support.audit.logs import START

@@ -1,4 +1,4 @@
-"""The page of the trusted core names its files, and they stay under 5,500 lines."""
+"""The page of the trusted core names its files, and they stay under 5,000 lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assent.pipeline.plan import STAGES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "trusted-core.md").read_text("utf-8")
-MOST = 5500
+MOST = 5000
 CORE, DATABASES = PAGE.split("And one of the databases:")
 ROW = re.compile(r"^\| (\w+) \| (`stores/.*)\|$", re.MULTILINE)
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from assent.audit.leaf import BadEntry, unpack
+from assent.audit.leaf import BadEntry
+from assent.audit.leaf_reader import unpack
 from assent.audit.log_reader import first_at, has_values, holding, kind_of, needles_of, pieces_back, rows_at
 from assent.audit.sentences import LINE_KINDS, OBSERVED, is_line, outcome_of, sentence
 from assent.core.action_template import ActionTemplate

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from assent.audit import checkpoints
-from assent.audit.leaf import erased_by
+from assent.audit.leaf_reader import erased_by
 from assent.audit.merkle import hash_leaves
 from assent.audit.notes import PublicKey
 from assent.audit.protocols import EntrySource

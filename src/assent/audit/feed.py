@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import orjson
 
-from assent.audit.leaf import BadEntry, Leaf, parse_leaf, unpack
+from assent.audit.leaf import BadEntry
+from assent.audit.leaf_reader import Leaf, parse_leaf, unpack
 from assent.core.action_template import ActionTemplate
 from assent.core.limited_dict import LimitedDict
 from assent.core.question import visible

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 import struct
 from binascii import b2a_base64 as _base64
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -18,7 +17,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from assent.audit.tiles import LEAF_LIMIT
-from assent.audit.verifier import COMMITMENT, LEAF
+from assent.audit.verifier import COMMITMENT
 from assent.contract.digest import NotCanonicalError, canonical
 
 SALT = 16
@@ -31,70 +30,11 @@ class BadEntry(ValueError):
     """The entry cannot be written, or differs from what was written."""
 
 
-def commit(values: Mapping[str, object], salts: Mapping[str, bytes]) -> dict[str, str]:
-    """Return the salted hash of each field."""
-    return {field: _commitment(_record(field, values[field], salts[field])) for field in values}
-
-
-def pack(values: Mapping[str, object], salts: Mapping[str, bytes]) -> bytes | None:
-    """Return the blob with the values; None if it is empty."""
-    return _frame([_record(field, values[field], salts[field]) for field in sorted(values)])
-
-
-def unpack(blob: bytes | None) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """Return the values (canonical JSON) and salts of a blob."""
-    values: dict[str, bytes] = {}
-    salts: dict[str, bytes] = {}
-    for record in records_of(blob):
-        field, start = field_of(record)
-        if field in values:
-            raise BadEntry(f"the value of {field} is there twice")
-        values[field], salts[field] = record[start:], record[:SALT]
-    return values, salts
-
-
-def records_of(blob: bytes | None) -> list[bytes]:
-    records, at = [], 0
-    blob = blob or b""
-    while at < len(blob):
-        end = at + 4 + int.from_bytes(blob[at : at + 4], "big")
-        if end > len(blob) or end < at + 4 + SALT + 2:
-            raise BadEntry(f"the values are torn at byte {at} of {len(blob)}")
-        records.append(blob[at + 4 : end])
-        at = end
-    return records
-
-
-def field_of(record: bytes) -> tuple[str, int]:
-    """Return the field of a record and the position of its value."""
-    start = SALT + 1 + record[SALT]
-    field = record[SALT + 1 : start].decode("ascii", "replace")
-    if start >= len(record):
-        raise BadEntry("the values are torn: a field has no value")
-    return field, start
-
-
-def redact(blob: bytes | None, fields: Iterable[str]) -> bytes | None:
-    """Return the blob without the values and salts of these fields."""
-    values, salts = unpack(blob)
-    gone = set(fields)
-    missing = sorted(gone - values.keys())
-    if missing:
-        raise BadEntry(f"there is no value to erase for {', '.join(missing)}")
-    return pack({field: value for field, value in values.items() if field not in gone}, salts)
-
-
 @lru_cache(maxsize=256)
 def heading_of(field: str) -> bytes:
     if not _FIELD.fullmatch(field):
         raise BadEntry(f"{field!r} is not a field name; use a lower-case letter, then letters, digits and underscores")
     return bytes([len(field)]) + field.encode()
-
-
-def _record(field: str, value: object, salt: bytes) -> bytes:
-    if len(salt) != SALT:
-        raise BadEntry(f"a salt has {SALT} bytes")
-    return salt + heading_of(field) + (value if isinstance(value, bytes) else written_value(field, value))
 
 
 def written_value(field: str, value: object) -> bytes:
@@ -104,37 +44,13 @@ def written_value(field: str, value: object) -> bytes:
         raise BadEntry(f"the value of {field} cannot be recorded: {error}") from error
 
 
-def _commitment(record: bytes) -> str:
-    return _base64(sha256(COMMITMENT + record).digest(), newline=False).decode()
-
-
-def _frame(records: list[bytes]) -> bytes | None:
-    return b"".join([len(record).to_bytes(4, "big") + record for record in records]) or None
-
-
 KINDS = frozenset(
     {
-        "intent",
-        "outcome",
-        "event",
-        "read",
-        "rehearsal",
-        "replay",
-        "pause",
-        "denial",
-        "failure",
-        "violation",
-        "approval",
-        "decision",
-        "settlement",
-        "definition",
-        "configuration",
-        "operator",
-        "authentication",
-        "key",
-        "redaction",
+        "intent", "outcome", "event", "read", "rehearsal", "replay", "pause", "denial", "failure",
+        "violation", "approval", "decision", "settlement", "definition", "configuration",
+        "operator", "authentication", "key", "redaction",
     }
-)
+)  # fmt: skip
 
 
 FACTS: Mapping[str, type] = {
@@ -192,32 +108,6 @@ FACT_RULE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
-    """A parsed leaf."""
-
-    kind: str
-    at: int
-    facts: Mapping[str, Any]
-    commitments: Mapping[str, str]
-
-
-def leaf_bytes(kind: str, at: int, facts: Mapping[str, object], commitments: Mapping[str, str]) -> bytes:
-    """Return the canonical leaf; `at` is in milliseconds since 1970."""
-    check_head(kind, at)
-    body = {"at": at, "commitments": commitments, "facts": facts, "kind": kind, "v": VERSION}
-    try:
-        leaf = orjson.dumps(body, option=STRICT)
-    except orjson.JSONEncodeError as error:
-        raise BadEntry(f"a leaf cannot be written: {error}") from error
-    for name, value in facts.items():
-        if type(value) is not FACTS.get(name):
-            raise BadEntry(why_not(name))
-    if not LEAF.fullmatch(leaf):
-        raise BadEntry(f"{FACT_RULE}; a commitment is the base64 of 32 bytes")
-    return fitting(leaf)
-
-
 def check_head(kind: str, at: int) -> None:
     if kind not in KINDS:
         raise BadEntry(f"{kind!r} is not a kind of entry; use one of {', '.join(sorted(KINDS))}")
@@ -229,39 +119,6 @@ def fitting(leaf: bytes) -> bytes:
     if len(leaf) > LEAF_LIMIT:
         raise BadEntry(f"a leaf has at most {LEAF_LIMIT} bytes, this one {len(leaf)}; commit to fewer fields")
     return leaf
-
-
-def erased_by(leaves: Iterable[bytes]) -> set[tuple[int, str]]:
-    """Return the entries and fields that these leaves declare erased."""
-    found: set[tuple[int, str]] = set()
-    for leaf in leaves:
-        if leaf.endswith(b'"kind":"redaction","v":1}') and LEAF.fullmatch(leaf):
-            facts = orjson.loads(leaf)["facts"]
-            entry, names = facts.get("entry"), facts.get("fields")
-            found |= {(entry, name) for name in names} if type(entry) is int and type(names) is list else set()
-    return found
-
-
-def parse_leaf(leaf: bytes) -> Leaf:
-    try:
-        body = orjson.loads(leaf)
-        parsed = Leaf(body["kind"], body["at"], body["facts"], body["commitments"])
-        again = leaf_bytes(parsed.kind, parsed.at, parsed.facts, parsed.commitments)
-    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-        raise BadEntry("a leaf is canonical JSON with at, commitments, facts, kind and v") from error
-    if again != leaf:
-        raise BadEntry("a leaf is canonical JSON with at, commitments, facts, kind and v, and nothing else")
-    return parsed
-
-
-def check(leaf: bytes, values: Mapping[str, object], salts: Mapping[str, bytes]) -> list[str]:
-    """Return the fields whose value does not match its commitment; missing values are skipped."""
-    commitments = parse_leaf(leaf).commitments
-    return sorted(
-        field
-        for field in values
-        if field not in salts or commit({field: values[field]}, salts)[field] != commitments.get(field)
-    )
 
 
 def why_not(name: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from assent.audit import checkpoints, notes
 from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof
 from assent.audit.files import SigningKeys
-from assent.audit.leaf import parse_leaf
+from assent.audit.leaf_reader import parse_leaf
 from assent.audit.merkle import (
     BadProof,
     Node,

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from assent.audit.leaf import Leaf, parse_leaf, unpack
+from assent.audit.leaf_reader import Leaf, parse_leaf, unpack
 from assent.audit.merkle import hash_leaf
 from assent.core.limited_dict import LimitedDict
 from assent.ports import RawLogRow, Store

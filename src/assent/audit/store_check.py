@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assent.audit.bundle import LogMetadata
-from assent.audit.leaf import erased_by
+from assent.audit.leaf_reader import erased_by
 from assent.audit.protocols import EntrySource, TileStore
 from assent.audit.tiles import HASH, WIDTH, Tile
 from assent.audit.verifier import (

@@ -13,6 +13,7 @@ import click
 from assent.cli.shared.options import operator, print_table, store_option, to_be_asked
 from assent.core.approval import IN_BAND
 from assent.core.question import visible
+from assent.core.shown_records import approval_as_json
 
 if TYPE_CHECKING:
     from assent.core.approval import Approval, Decision, Verdict
@@ -52,7 +53,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
     listed = with_ports(config, found, looking_ports)
     if form == "json":
-        click.echo(json.dumps([one.as_json(now) for one in listed], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([approval_as_json(one, now) for one in listed], indent=2, ensure_ascii=False))
     elif not listed:
         click.echo("No approval waits for a decision.", err=True)
     else:

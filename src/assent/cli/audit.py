@@ -296,7 +296,7 @@ def redact(index: int, fields: tuple[str, ...], because: str, yes: bool, config:
 
     Example: assent audit redact 42 arguments --because "erasure request 17"
     """
-    from assent.audit.leaf import unpack
+    from assent.audit.leaf_reader import unpack
     from assent.audit.log_reader import StoredEntries
     from assent.core.audit import Entry, principal_values
 

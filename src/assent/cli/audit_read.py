@@ -18,7 +18,7 @@ import click
 from assent.audit.bundle import BadBundle, DirectorySink, Sink, ZipSink, write_bundle
 from assent.audit.export import export, json_line, timestamp
 from assent.audit.feed import Feed
-from assent.audit.leaf import check, unpack
+from assent.audit.leaf_reader import check, unpack
 from assent.audit.log_reader import CHUNK, EntryView, PrincipalIndex, Selection, StoredEntries, read_row
 from assent.audit.ocsf import shape_for
 from assent.audit.signer import AuditLogSigner

@@ -13,6 +13,7 @@ import click
 
 from assent.cli.shared.options import operator, print_table, store_option, to_be_asked
 from assent.core.question import visible
+from assent.core.shown_records import claim_as_json
 
 if TYPE_CHECKING:
     from assent.core.claims import ClaimRecord
@@ -53,7 +54,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
     records, keyed_hash = with_ports(config, found, looking_ports)
     listed = [one for one in records if everything or one.state_at(now) is State.IN_DOUBT]
     if form == "json":
-        click.echo(json.dumps([one.as_json(now, keyed_hash) for one in listed], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([claim_as_json(one, now, keyed_hash) for one in listed], indent=2, ensure_ascii=False))
     elif not listed:
         click.echo("No claim is in doubt.", err=True)
     else:

@@ -108,27 +108,6 @@ class Approval:
     claim: str | None = None
     """The claim of the last call that used it."""
 
-    def as_json(self, now: float) -> dict[str, Any]:
-        """The approval as `/api` and the command line show it."""
-        return {
-            "id": self.id,
-            "state": self.state_at(now).value,
-            "tool": self.tool,
-            "tenant": self.tenant,
-            "requester": self.requester,
-            "by": self.by,
-            "quorum": self.quorum,
-            "asked_at": self.asked_at,
-            "expires_at": self.expires_at,
-            "text": self.text,
-            "facts": self.facts,
-            "uses": self.uses,
-            "used": self.used,
-            "lasts": self.lasts,
-            "details": self.details,
-            "decisions": [{**one.as_json(), "decider": one.decider} for one in self.decisions],
-        }
-
     @property
     def asker(self) -> tuple[str, str]:
         return self.tenant, self.requester

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -57,22 +56,6 @@ class ClaimRecord(NamedTuple):
         if self.state in (State.STARTED, State.SUSPENDED) and self.lease_until <= now:
             return State.IN_DOUBT
         return self.state
-
-    def as_json(self, now: float, keyed_hash: Callable[[str], str]) -> dict[str, Any]:
-        """The claim as `/api` and the command line show it; the audit log names it by `reference`."""
-        return {
-            "id": self.id,
-            "state": self.state_at(now).value,
-            "tool": self.tool,
-            "tenant": self.tenant,
-            "principal": self.principal,
-            "key": self.key,
-            "epoch": self.epoch,
-            "contract": self.contract,
-            "created_at": self.created_at,
-            "settled_at": self.settled_at,
-            "reference": keyed_hash(self.id),
-        }
 
     def is_tombstone(self, now: float) -> bool:
         """Whether the result is past its retention or already deleted; a clock that is behind does not bring it

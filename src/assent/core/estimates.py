@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+from assent.contract.parts import Cost
+from assent.contract.pointers import MISSING, resolve
 
 # Totals come first, because a price can be per piece.
 _PRICES = (
@@ -55,3 +58,44 @@ def price_in(estimate: Any, depth: int = 3) -> str | None:
             unit = next((estimate[key] for key in _CURRENCIES if isinstance(estimate.get(key), str)), None)
             return f"{value} {unit or ('credits' if name == 'credits' else '')}".strip()[:_LONGEST]
     return None
+
+
+class Price(NamedTuple):
+    """What a call costs: the text that budgets read, and the unit that people need besides."""
+
+    text: str | None = None
+    unit: str = ""
+    """As the tool or the caller states it; empty if the contract's currency is in the text."""
+
+    @property
+    def shown(self) -> str | None:
+        return f"{self.text} {self.unit}" if self.text and self.unit else self.text
+
+
+NO_PRICE = Price()
+
+
+UNITS = ("currency", "unit", "units")
+
+
+MOST_UNIT = 20
+
+
+def unit_beside(document: object, pointer: str) -> str:
+    """The unit that a document states beside the amount at a pointer; `credits` for an amount of that name."""
+    above, _, name = pointer.rpartition("/")
+    beside = resolve(document, above)
+    stated = (beside.get(key) for key in UNITS) if isinstance(beside, dict) else ()
+    found = next((one for one in stated if isinstance(one, str) and 0 < len(one) <= MOST_UNIT), "")
+    return found or ("credits" if name == "credits" else "")
+
+
+def as_price(amount: Any, cost: Cost | None) -> str:
+    return f"{amount} {cost.currency}" if cost is not None and cost.currency else f"{amount}"
+
+
+def amount_at(document: object, pointer: str) -> Any:
+    """The value at the pointer if it can be an amount: a number, or a text that is not empty. Otherwise MISSING."""
+    amount = resolve(document, pointer)
+    is_one = isinstance(amount, int | float) if not isinstance(amount, str) else amount.strip()
+    return amount if is_one and not isinstance(amount, bool) else MISSING

@@ -7,40 +7,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
-from math import ceil
-from typing import Any, NamedTuple
 
-from assent.contract.parts import Cost, Estimate
-from assent.contract.pointers import MISSING, resolve
+from assent.contract.parts import Estimate
+from assent.contract.pointers import MISSING
 from assent.contract.tiers import Tier
 from assent.core.call import Call
 from assent.core.catalogue import absent_for
-from assent.core.estimates import estimate_names, fitting, price_in
+from assent.core.estimates import NO_PRICE, Price, amount_at, as_price, estimate_names, fitting, price_in, unit_beside
 from assent.core.outcome import Refusal
 from assent.core.principal import Rights
-from assent.core.question import waiting
 from assent.core.quotas import BudgetCharge, Quotas, SpendBudget, quotas_of
 from assent.core.tool import Tool
 from assent.pipeline.record import CallTrace
+from assent.pipeline.remedies import quota_refusal
 from assent.pipeline.validate import strip_control_arguments
 from assent.ports import OverBudget, Ports, RateLimited, Rules
-
-
-class Price(NamedTuple):
-    """What a call costs: the text that budgets read, and the unit that people need besides."""
-
-    text: str | None = None
-    unit: str = ""
-    """As the tool or the caller states it; empty if the contract's currency is in the text."""
-
-    @property
-    def shown(self) -> str | None:
-        return f"{self.text} {self.unit}" if self.text and self.unit else self.text
-
-
-NO_PRICE = Price()
-UNITS = ("currency", "unit", "units")
-MOST_UNIT = 20
 
 
 def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
@@ -87,16 +68,6 @@ async def _check(
         raise quota_refusal(exceeded) from None
 
 
-def quota_refusal(exceeded: RateLimited | OverBudget) -> Refusal:
-    """The refusal of a call beyond its quotas: when to retry, or what is left."""
-    if isinstance(exceeded, RateLimited):
-        detail = f"There were too many calls in too little time. The next one can come in {waiting(exceeded.seconds)}."
-        return Refusal("claim.rate_limited", detail, retry_after_ms=max(1, ceil(exceeded.seconds * 1000)))
-    left = max(exceeded.left, Decimal(0))
-    detail = f"The call would cost more than is left of its budget: {left} of {exceeded.limit}. Nothing has run."
-    return Refusal("claim.budget_exceeded", detail, limit=str(exceeded.limit), left=str(left))
-
-
 async def connection_refusal(call: Call, ports: Ports, scope: str | None = None) -> Refusal | None:
     """The refusal of a call whose upstream is not connected for this caller, or None.
 
@@ -121,22 +92,13 @@ def _quoted(scope: str) -> str:
 def stated_price(call: Call) -> str | None:
     """The price that the arguments state, as text; None if the contract reads none from them."""
     cost = call.tool.contract.cost
-    amount = _amount_at(call.stated, cost.amount) if cost else MISSING
-    return None if cost is None or amount is MISSING else _as_price(amount, cost)
+    amount = amount_at(call.stated, cost.amount) if cost else MISSING
+    return None if cost is None or amount is MISSING else as_price(amount, cost)
 
 
 def _stated(call: Call) -> Price:
     price, cost = stated_price(call), call.tool.contract.cost
     return Price(price, unit_beside(call.stated, cost.amount) if price and cost and not cost.currency else "")
-
-
-def unit_beside(document: object, pointer: str) -> str:
-    """The unit that a document states beside the amount at a pointer; `credits` for an amount of that name."""
-    above, _, name = pointer.rpartition("/")
-    beside = resolve(document, above)
-    stated = (beside.get(key) for key in UNITS) if isinstance(beside, dict) else ()
-    found = next((one for one in stated if isinstance(one, str) and 0 < len(one) <= MOST_UNIT), "")
-    return found or ("credits" if name == "credits" else "")
 
 
 async def _estimated_price(call: Call, estimate: Estimate, ports: Ports, trace: CallTrace) -> Price:
@@ -147,11 +109,11 @@ async def _estimated_price(call: Call, estimate: Estimate, ports: Ports, trace: 
     except Exception:
         result = {"isError": True}
     found = None if result.get("isError") else result.get("structuredContent")
-    amount = _amount_at(found, estimate.amount)
+    amount = amount_at(found, estimate.amount)
     if amount is MISSING:
         trace.refuse_or_note("afford", Refusal("rehearse.estimate_failed"))
         return NO_PRICE
-    return Price(_as_price(amount, cost), "" if cost and cost.currency else unit_beside(found, estimate.amount))
+    return Price(as_price(amount, cost), "" if cost and cost.currency else unit_beside(found, estimate.amount))
 
 
 async def _price_of_sibling(call: Call, ports: Ports) -> Price:
@@ -174,17 +136,6 @@ async def _price_of_sibling(call: Call, ports: Ports) -> Price:
     except Exception:
         return NO_PRICE
     return NO_PRICE if result.get("isError") else Price(price_in(result.get("structuredContent")))
-
-
-def _as_price(amount: Any, cost: Cost | None) -> str:
-    return f"{amount} {cost.currency}" if cost is not None and cost.currency else f"{amount}"
-
-
-def _amount_at(document: object, pointer: str) -> Any:
-    """The value at the pointer if it can be an amount: a number, or a text that is not empty. Otherwise MISSING."""
-    amount = resolve(document, pointer)
-    is_one = isinstance(amount, int | float) if not isinstance(amount, str) else amount.strip()
-    return amount if is_one and not isinstance(amount, bool) else MISSING
 
 
 async def used_percent(call: Call, ports: Ports) -> int:

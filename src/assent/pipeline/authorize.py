@@ -15,6 +15,7 @@ from assent.core.stop_switch import KIND, NO_STOPS, Stop, StopLevel, StopScope, 
 from assent.core.tool import Tool
 from assent.pipeline.policy_check import check_tool_policies, forbids_tool
 from assent.pipeline.record import CallTrace, always
+from assent.pipeline.remedies import missing_permissions_refusal, stopped_refusal
 from assent.ports import Rules, Store
 
 applies = always  # An operator can stop any call at any time.
@@ -55,23 +56,6 @@ def may_see(principal: Principal, tool: Tool, rules: Rules) -> bool:
         return True
     permitted = tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
     return permitted and not forbids_tool(principal, tool, rules.policies)
-
-
-def stopped_refusal(stop: Stop) -> Refusal:
-    return Refusal("authorize.stopped", stop.said(), stop=stop.id, scope=stop.scope)
-
-
-def missing_permissions_refusal(tool: Tool, missing: tuple[str, ...], principal: Principal) -> Refusal:
-    """The refusal that names all missing permissions in one challenge, and who can give them."""
-    wanted = ", ".join(missing)
-    given = "log in again with" if principal.bearer else "an operator must give this caller (`auth:`)"
-    return Refusal(
-        "authorize.missing_permissions",
-        f"{tool.name} needs {wanted}. Nothing has run.",
-        remedy=f"Tell the user: {given} the scopes {wanted}. Calling again without them will not help.",
-        missing_permissions=list(missing),
-        required_permissions=list(tool.contract.permissions),
-    )
 
 
 def _rehearses_locked(request: Request, tool: Tool) -> bool:

@@ -16,9 +16,9 @@ from assent.core.quotas import NOTHING, Quotas, SpendBudget, quotas_of
 from assent.core.tool import Tool
 from assent.errors import StoreError
 from assent.pipeline import confirm
-from assent.pipeline.afford import quota_refusal
 from assent.pipeline.guard import guards_of
 from assent.pipeline.record import CallTrace
+from assent.pipeline.remedies import quota_refusal
 from assent.ports import ApprovalGone, OverBudget, Ports, RateLimited, Rules
 
 

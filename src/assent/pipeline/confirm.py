@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from math import ceil
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -13,7 +12,7 @@ from urllib.parse import quote
 import orjson
 
 from assent.contract.model import Contract
-from assent.core.approval import MOST_REASON, Approval, ApprovalState, binding_of
+from assent.core.approval import Approval, ApprovalState, binding_of
 from assent.core.approval_details import details_of
 from assent.core.audit import Entry, call_facts, unrun_values
 from assent.core.call import Call
@@ -22,13 +21,13 @@ from assent.core.claims import claim_name
 from assent.core.outcome import Pause, Refusal
 from assent.core.policy_verdict import why_approved
 from assent.core.principal import Principal, Rights
-from assent.core.question import question, quoted, visible, waiting
+from assent.core.question import question, waiting
 from assent.core.shown_arguments import TooLarge, shown_arguments
 from assent.core.tool import Tool
 from assent.pipeline.client_answer import can_answer, has_answer, record_answer
 from assent.pipeline.guard import guards_of
-from assent.pipeline.places import place_of
 from assent.pipeline.record import CallTrace
+from assent.pipeline.remedies import declined_refusal, not_counted, pending, too_many_refusal
 from assent.ports import CoolingDown, Ports, Rules, TooManyPending
 
 if TYPE_CHECKING:
@@ -36,11 +35,6 @@ if TYPE_CHECKING:
 
 _WILDCARDS = ("*", "%", "all", "any", "**", ".*")
 _CONFIRMERS = ("none", "host", "user", "approver")
-_CALL_AGAIN = "Once it is approved, call again with the same arguments."
-_NO_PLACE = (
-    "Tell the user: this server keeps approvals in memory, so only a client that shows the question to its user can "
-    "decide it. Its operator can set a store, so that people can decide it elsewhere."
-)
 
 
 def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
@@ -158,65 +152,14 @@ def _judge(approval: Approval, call: Call, ports: Ports, trace: CallTrace) -> Ap
             trace.passed("confirm", f"approval {approval.id}")
             return approval
         case ApprovalState.DECLINED:
-            raise _declined_refusal(approval, ports)
+            raise declined_refusal(approval, ports)
     if has_answer(call, approval):
         ports.waiting(approval)
         raise pending(approval, ports, "confirm.cancelled", "The question was closed without an answer. ")
     if can_answer(call, approval):
         raise Pause(approval, len(call.canonical), keyed=claim_name(call) is not None)
     ports.waiting(approval)
-    raise pending(approval, ports, first=_not_counted(approval))
-
-
-def _not_counted(approval: Approval) -> str:
-    """Why the client's yes does not count, if it gave one."""
-    answer = approval.answered_too_fast
-    if answer is None:
-        return ""
-    return f"The client answered after {answer.seconds or 0:.2f} seconds, before a person could read the question. "
-
-
-def pending(approval: Approval, ports: Ports, code: str = "confirm.approval_pending", first: str = "") -> Refusal:
-    """The refusal of a call that waits for a person: who must do what, and until when.
-
-    It stays the same until the person has decided.
-    """
-    until = datetime.fromtimestamp(approval.expires_at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    detail = f"{first}This call waits for a person's approval. Nothing has run. It can be decided until {until}."
-    if approval.details and approval.details.get("why"):
-        detail += f" It is asked because {visible(approval.details['why'])}."
-    page = f"approvals/{approval.id}"
-    url, place = ports.page(page), place_of(ports, page, f"approvals approve {approval.id}")
-    facts = {"approval": approval.id, **({"approval_url": url} if url is not None else {})}
-    facts["remedy"] = (
-        _NO_PLACE if place is None else f"Tell the user: {_deciders(approval)} must approve it {place}. {_CALL_AGAIN}"
-    )
-    refusal = Refusal(code, detail, **facts)
-    refusal.approval = approval
-    return refusal
-
-
-def _deciders(approval: Approval) -> str:
-    """Who may decide, as `approve` checks it."""
-    if approval.by != "approver":
-        return "a person"
-    if approval.quorum > 1:
-        return f"{approval.quorum} people with the role approver, other than the requester,"
-    return "a person with the role approver, other than the requester,"
-
-
-def _declined_refusal(approval: Approval, ports: Ports) -> Refusal:
-    """The no with the person's reason, quoted and with hidden characters written out: it cannot pose as ours."""
-    facts, detail = {"approval": approval.id}, ""
-    if approval.decline is not None and approval.decline.reason:
-        facts["reason"] = approval.decline.reason[:MOST_REASON]
-        detail = f"A person declined this call. Their reason, in their own words: {quoted(facts['reason'])}."
-    command = ports.command(f"approvals reopen {approval.id}")
-    if command is not None:
-        facts["remedy"] = (
-            f"Do not repeat it; ask the user what to do instead. A person can take the decline back with `{command}`."
-        )
-    return Refusal("confirm.declined", detail, **facts)
+    raise pending(approval, ports, first=not_counted(approval))
 
 
 def _draft(
@@ -267,13 +210,7 @@ async def _require_room(draft: Approval, ports: Ports) -> None:
     """Refuse a question of a requester who has enough open ones. The store checks it again with the question."""
     count, _ = await ports.store.count_pending(ports.now(), tenant=draft.tenant, requester=draft.requester)
     if count >= ports.rules.most_pending:
-        raise _too_many(ports)
-
-
-def _too_many(ports: Ports) -> Refusal:
-    place = place_of(ports, "approvals", "approvals list")
-    where = {"remedy": f"Tell the user: a person must decide some of them {place}."} if place is not None else {}
-    return Refusal("confirm.too_many_pending", **where)
+        raise too_many_refusal(ports)
 
 
 async def _ask(draft: Approval, call: Call, ports: Ports) -> Approval:
@@ -285,7 +222,7 @@ async def _ask(draft: Approval, call: Call, ports: Ports) -> Approval:
             draft, draft.asked_at, ports.rules.most_pending, entry, _cooldown(draft, ports), claim_name(call)
         )
     except TooManyPending:
-        raise _too_many(ports) from None
+        raise too_many_refusal(ports) from None
     except CoolingDown as cooling:
         wait = (
             f"A person declined a call of this tool moments ago. It can be asked again in {waiting(cooling.seconds)}."

@@ -25,9 +25,9 @@ from assent.core.tool import collecting_events, recorded_events
 from assent.pipeline.afford import connection_refusal
 from assent.pipeline.claim import Claim
 from assent.pipeline.guard import GuardedResult, guard_result, guards_of, read_in_time, remember, remember_failure
-from assent.pipeline.places import doubt_refusal
 from assent.pipeline.record import CallTrace, always
-from assent.pipeline.rehearse import dry_run_refusal, use_rehearsal
+from assent.pipeline.rehearse import use_rehearsal
+from assent.pipeline.remedies import doubt_refusal, dry_run_refusal
 from assent.ports import Confined, NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
 from assent.rules.guards.workload import Later
 

@@ -8,9 +8,10 @@ from typing import Any
 from assent.contract.documents import is_large
 from assent.core.approval import Approval
 from assent.core.call import Call, Request
+from assent.core.estimates import NO_PRICE
 from assent.core.outcome import Answer, Outcome
 from assent.core.stop_switch import StopSet
-from assent.pipeline.afford import NO_PRICE, afford
+from assent.pipeline.afford import afford
 from assent.pipeline.authorize import authorize
 from assent.pipeline.claim import claim, unclaimed
 from assent.pipeline.confirm import confirm

@@ -20,8 +20,8 @@ from assent.core.secrets import ALREADY_DELIVERED
 from assent.pipeline.claim import Claim, claim_from_record
 from assent.pipeline.execute import execute, keep
 from assent.pipeline.guard import guard_result_in_time, remember
-from assent.pipeline.places import doubt_refusal
 from assent.pipeline.record import CallTrace, always
+from assent.pipeline.remedies import doubt_refusal
 from assent.ports import Ports
 
 RETRY_AFTER_MS = 1000

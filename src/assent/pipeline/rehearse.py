@@ -10,22 +10,18 @@ import orjson
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.document import Document
+from assent.core.estimates import NO_PRICE, Price
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure
 from assent.core.principal import Rights
 from assent.core.tool import Tool
 from assent.mcp import strict_json
-from assent.pipeline.afford import NO_PRICE, Price
 from assent.pipeline.claim import admit
 from assent.pipeline.guard import guard_result_in_time, remember, remember_failure
 from assent.pipeline.record import CallTrace
+from assent.pipeline.remedies import dry_run_refusal
 from assent.ports import NotReached, NotRun, Ports, Rules, ToolFailed
 
 KIND = "rehearsal"
-_NO_DRY_RUN = "The contract requires a dry run, and this tool has none of its own: a simulated preview does not count."
-_ACCEPT_SIMULATED = (
-    "Tell the user. An operator can let a preview made from the contract count, with `simulated: accepted` under "
-    "`dry_run` in the tool's contract."
-)
 _SIMULATED = "The tool was not asked: this preview comes from its contract, so the tool's own checks are still to come."
 
 
@@ -62,15 +58,6 @@ async def rehearse(call: Call, missing: tuple[str, ...], price: Price, ports: Po
 
 def _is_simulated(preview: Any) -> bool:
     return isinstance(preview, dict) and preview.get("simulated") is True
-
-
-def dry_run_refusal(call: Call) -> Refusal:
-    """The refusal of a call without its required dry run. No retry helps if the tool has no dry run of its own."""
-    spec = call.tool.contract.dry_run
-    if call.tool.rehearses or spec.simulated == "accepted":
-        first = f"Call it with `{spec.argument}: true`, read the preview, then call it again without `{spec.argument}`."
-        return Refusal("rehearse.dry_run_required", remedy=first, dry_run_argument=spec.argument)
-    return Refusal("rehearse.dry_run_required", _NO_DRY_RUN, remedy=_ACCEPT_SIMULATED, dry_run_argument=spec.argument)
 
 
 def rehearsal(call: Call, preview: bytes, now: float) -> Document:

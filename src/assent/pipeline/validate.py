@@ -18,6 +18,7 @@ from assent.core.principal import Principal
 from assent.core.tool import MOST_VALUES, Tool
 from assent.mcp.mirrored_headers import header_mismatch
 from assent.pipeline.record import CallTrace, always
+from assent.pipeline.remedies import invalid_arguments, kind_of, safe_reason
 
 _KEY = re.compile(r"[\x20-\x7e]{1,255}\Z")
 
@@ -33,7 +34,7 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
     """
     arguments = {} if request.arguments is None else request.arguments
     if not isinstance(arguments, dict):
-        raise Refusal("validate.malformed", f"The arguments must be an object, not {_kind(arguments)}.")
+        raise Refusal("validate.malformed", f"The arguments must be an object, not {kind_of(arguments)}.")
     if large and size_of(arguments, MOST_VALUES) is None:
         raise Refusal("validate.arguments_invalid", f"The arguments have more than {MOST_VALUES} values.")
     if request.mirrors is not None and (request.mirrors or tool.header_names):
@@ -48,12 +49,12 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
     try:
         plain = canonical(stated)
     except NotCanonicalError as error:
-        raise Refusal("validate.malformed", f"The arguments have no canonical form: {_safe_reason(error)}.") from None
+        raise Refusal("validate.malformed", f"The arguments have no canonical form: {safe_reason(error)}.") from None
     if tool.spelling is not None:
         for misspelt in tool.spelling.find(arguments):
             _refuse_misspelt(misspelt, trace)
     if tool.check_input is not None and (errors := tool.check_input(arguments)):
-        trace.refuse_or_note("validate", _invalid_arguments(errors))
+        trace.refuse_or_note("validate", invalid_arguments(errors))
     fingerprint = hashlib.sha256(plain).hexdigest()
     call = Call(
         principal,
@@ -154,28 +155,4 @@ def _refuse_misspelt(misspelt: Misspelt, trace: CallTrace) -> None:
     if misspelt.both:
         where = f"{misspelt.pointer}: " if misspelt.pointer else ""
         raise Refusal("validate.malformed", f"{where}{reason}, and both are present.")
-    trace.refuse_or_note("validate", _invalid_arguments([(misspelt.pointer, reason)]))
-
-
-def _invalid_arguments(errors: list[tuple[str, str]]) -> Refusal:
-    listed = [{"field": field, "reason": reason} for field, reason in errors]
-    first = errors[0]
-    where = f"{first[0]}: " if first[0] else ""
-    return Refusal("validate.arguments_invalid", f"{where}{first[1]}.", errors=listed)
-
-
-def _kind(value: Any) -> str:
-    names = {list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
-    return names.get(type(value), "something else")
-
-
-def _safe_reason(error: Exception) -> str:
-    """The reason without the value, which belongs to the caller."""
-    text = str(error)
-    if "2^53" in text or "safe" in text or "domain" in text or "exceed" in text:
-        return "an integer is beyond ±(2^53-1)"
-    if "utf" in text.lower() or "surrogate" in text.lower():
-        return "a text contains a lone surrogate"
-    if "recursion" in text.lower():
-        return "it is nested too deeply"
-    return "a value is not plain JSON"
+    trace.refuse_or_note("validate", invalid_arguments([(misspelt.pointer, reason)]))

@@ -13,17 +13,16 @@ from urllib.parse import quote
 
 import orjson
 
-from assent.audit.leaf import BadEntry, Sealed, seal, unpack
+from assent.audit.leaf import BadEntry, Sealed, seal
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.document import Document
 from assent.core.ids import randomness
 from assent.core.keys import KeyRecord
-from assent.core.principal import Principal
 from assent.core.quotas import NOTHING, Quotas
 from assent.errors import StoreError
-from assent.ports import LogEntry
+from assent.stores.api_keys import add_key, erase, revoke_key
 from assent.stores.change_waiter import ChangeWaiter
 from assent.stores.operations import ApprovalQuery, Needs, StoreOperation, no_change, quota_needs
 from assent.stores.record_rules import Records
@@ -145,11 +144,11 @@ class BatchedStore(ABC):
 
     async def add_key(self, record: KeyRecord, entry: Entry) -> None:
         row, needs = entry_row(entry), Needs(keys=(record.digest,))
-        await self._change(StoreOperation(lambda records: records.add_key(record, row), needs=needs))
+        await self._change(StoreOperation(lambda records: add_key(records, record, row), needs=needs))
 
     async def revoke_key(self, digest: str, now: float, entry: Entry) -> KeyRecord | None:
         row, needs = entry_row(entry), Needs(keys=(digest,))
-        return await self._change(StoreOperation(lambda records: records.revoke_key(digest, now, row), needs=needs))
+        return await self._change(StoreOperation(lambda records: revoke_key(records, digest, now, row), needs=needs))
 
     async def put_document(
         self, draft: Document, now: float, *, expected: int | None = None, entry: Entry | None = None
@@ -169,7 +168,7 @@ class BatchedStore(ABC):
 
     async def erase(self, index: int, fields: Sequence[str], entry: Entry) -> None:
         row, names, needs = entry_row(entry), tuple(fields), Needs(places=(index,))
-        await self._change(StoreOperation(lambda records: records.erase(index, names, row), needs=needs))
+        await self._change(StoreOperation(lambda records: erase(records, index, names, row), needs=needs))
 
     async def flush(self) -> None:
         await self._change(no_change())
@@ -211,20 +210,6 @@ def _percent_encode(value: Any) -> Any:
 
 def entry_rows(entries: Sequence[Entry]) -> list[Sealed]:
     return [entry_row(entry) for entry in entries]
-
-
-def logged(index: int, leaf: bytes, vals: bytes | None) -> LogEntry:
-    """Decode an entry; erased values are missing from it."""
-    try:
-        public, values = orjson.loads(leaf), unpack(vals)[0]
-        entry = Entry(
-            public["kind"], public["at"] / 1000, public["facts"], {n: orjson.loads(v) for n, v in values.items()}
-        )
-    except (BadEntry, ValueError, KeyError, TypeError) as error:
-        raise StoreError(
-            f"Entry {index} of the log was altered. Run `assent audit verify` for details: {error}."
-        ) from error
-    return LogEntry(index, entry)
 
 
 def claim_row(record: ClaimRecord) -> tuple[Any, ...]:
@@ -297,32 +282,6 @@ def approval_of(row: Sequence[Any]) -> Approval:
     values[14] = tuple(Decision(**decision) for decision in orjson.loads(row[14]))
     values[15] = None if row[15] is None else orjson.loads(row[15])
     return Approval(*values)
-
-
-def key_row(record: KeyRecord) -> tuple[Any, ...]:
-    who = record.principal
-    return (
-        record.digest,
-        record.start,
-        who.id,
-        who.kind,
-        who.tenant,
-        to_json(sorted(who.scopes)),
-        to_json(sorted(who.roles)),
-        who.mode,
-        record.created_at,
-        record.revoked_at,
-        record.expires_at,
-        record.made_by or None,
-        record.made_in or None,
-    )
-
-
-def key_of(row: Sequence[Any]) -> KeyRecord:
-    digest, start, name, kind, tenant, scopes, roles, mode, created, revoked, expires, made_by, made_in = row
-    granted = frozenset(orjson.loads(scopes)), frozenset(orjson.loads(roles))
-    who = Principal(name, kind, tenant, *granted, mode=mode, method="api_key")
-    return KeyRecord(digest, start, who, created, revoked, expires, made_by or "", made_in or "")
 
 
 def to_json(value: Any) -> bytes:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+from assent.audit.leaf_reader import logged
 from assent.core.approval import Approval, ApprovalState
 from assent.core.audit import Entry
 from assent.core.claims import FINISHED, ClaimRecord, State
 from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.ports import Cursor, LogEntry, Pruned, RawLogRow
-from assent.stores.base import BatchedStore, entry_row, logged
+from assent.stores.base import BatchedStore, entry_row
 from assent.stores.operations import StoreOperation, Sweep
 from assent.stores.record_rules import Records
 

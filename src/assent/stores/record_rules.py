@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, Inexact
 
-from assent.audit.leaf import BadEntry, Sealed, redact
+from assent.audit.leaf import Sealed
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.document import Document, DocumentName
@@ -42,7 +42,7 @@ class ChangeSet:
     replacing: set[str] = field(default_factory=set)
     """Those that replace another claim."""
     moved: dict[str, ClaimRecord] = field(default_factory=dict)
-    """Claims whose progress alone has changed (`rows.move_row`), as they were before."""
+    """Claims whose progress alone has changed (`move_row`), as they were before."""
     approvals: set[str] = field(default_factory=set)
     keys: set[str] = field(default_factory=set)
     documents: set[DocumentName] = field(default_factory=set)
@@ -69,18 +69,6 @@ class Records:
 
     def append(self, rows: Iterable[Sealed]) -> None:
         self.changed.entries.extend(rows)
-
-    def erase(self, index: int, fields: Sequence[str], row: Sealed) -> None:
-        found = self.places.get(index)
-        if found is None:
-            raise StoreError(f"The log has no entry {index}.")
-        try:
-            left = redact(found.values, fields)
-        except BadEntry as error:
-            raise StoreError(f"Nothing of entry {index} was erased: {error}.") from error
-        self.places[index] = Sealed(found.leaf, left)
-        self.changed.places.add(index)
-        self.append([row])
 
     def claim(self, draft: ClaimRecord, row: Sealed, approval: str | None, now: float, quotas: Quotas) -> ClaimRecord:
         existing = self.claims.get(draft.id)
@@ -234,21 +222,6 @@ class Records:
             (one for one in used if one.asked_at < before), key=lambda one: (-one.asked_at, one.id), default=None
         )
 
-    def add_key(self, record: KeyRecord, row: Sealed) -> None:
-        if record.digest in self.keys:
-            raise StoreError(f"A key {record.start} already exists.")
-        self._put_key(record)
-        self.append([row])
-
-    def revoke_key(self, digest: str, now: float, row: Sealed) -> KeyRecord | None:
-        record = self.keys.get(digest)
-        if record is None or record.revoked:
-            return None
-        revoked = replace(record, revoked_at=now)
-        self._put_key(revoked)
-        self.append([row])
-        return revoked
-
     def put_document(
         self, draft: Document, now: float, expected: int | None, rows: Sequence[Sealed]
     ) -> Document | None:
@@ -275,10 +248,6 @@ class Records:
         """The stored version; 0 for a document that is absent or has expired."""
         kept = self.documents.get(name)
         return 0 if kept is None or kept.is_expired(now) else kept.version
-
-    def _put_key(self, record: KeyRecord) -> None:
-        self.keys[record.digest] = record
-        self.changed.keys.add(record.digest)
 
     def _put_claim(self, record: ClaimRecord, *, replacing: bool) -> None:
         self.claims[record.id] = record

@@ -6,12 +6,14 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
+from assent.audit.leaf_reader import logged
 from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord, State
 from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.ports import Cursor, LogEntry, RawLogRow
-from assent.stores.base import BatchedStore, approval_of, claim_of, key_of, logged
+from assent.stores.api_keys import key_of
+from assent.stores.base import BatchedStore, approval_of, claim_of
 
 
 class SqlStore(BatchedStore):

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from assent.audit import checkpoints, notes
 from assent.audit.bundle import head_bytes, pack_values
 from assent.audit.checkpoints import Checkpoint
-from assent.audit.leaf import pack, seal, unpack
+from assent.audit.leaf import seal
+from assent.audit.leaf_reader import pack, unpack
 from assent.audit.merkle import hash_leaf
 from assent.audit.tiles import ENTRIES, VALUES, WIDTH, RightEdge, pack_entries
 from assent.audit.verifier import bundle_path, bundles

@@ -6,7 +6,8 @@ from typing import Any
 
 from assent.audit import bundle
 from assent.audit.files import SigningKeys
-from assent.audit.leaf import Sealed, redact, seal
+from assent.audit.leaf import Sealed, seal
+from assent.audit.leaf_reader import redact
 from assent.audit.log import Log, open_log
 from assent.audit.notes import SecretKey
 from support.audit.log_parts import redaction

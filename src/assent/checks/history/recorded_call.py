@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from assent.audit.leaf import unpack
+from assent.audit.leaf_reader import unpack
 from assent.audit.log_reader import CHUNK
 from assent.contract.model import Contract
 from assent.contract.reader import read_contract

@@ -12,6 +12,7 @@ from assent.core.approval import MOST_REASON, Approval, ApprovalState, Verdict
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.record_scope import record_scope_of
+from assent.core.shown_records import approval_as_json
 from assent.people.api.fields import ID, Limit, NextPage, OneOf, PlaceInList, WholeNumber, closed, written
 from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem, ProblemJson
@@ -274,7 +275,7 @@ def reason_of(asked: ApiRequest) -> str:
 
 def as_json(approval: Approval, principal: Principal, now: float) -> dict[str, Any]:
     """An approval as this caller may see it: agents and services do not learn who decided."""
-    shown = approval.as_json(now)
+    shown = approval_as_json(approval, now)
     if record_scope_of(principal).principal is not None:
         del shown["decisions"]
     return shown

@@ -10,7 +10,8 @@ from pydantic import StringConstraints
 from typing_extensions import TypedDict
 
 from assent.audit.activity import ActivityFilter, ActivityReader
-from assent.audit.leaf import KINDS, BadEntry, unpack
+from assent.audit.leaf import KINDS, BadEntry
+from assent.audit.leaf_reader import unpack
 from assent.audit.log_reader import rows_at
 from assent.core.principal import Principal
 from assent.core.record_scope import APPROVER, AUDITOR, OPERATOR, record_scope_of

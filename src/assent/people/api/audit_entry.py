@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from assent.audit.activity import ActivityFilter, ActivityLine, ActivityReader
-from assent.audit.leaf import BadEntry, check, unpack
+from assent.audit.leaf import BadEntry
+from assent.audit.leaf_reader import check, unpack
 from assent.core.audit import Entry, principal_values
 from assent.core.document import Document
 from assent.core.principal import Principal

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from assent.core.claims import ClaimRecord, State
 from assent.core.outcome import Refusal
 from assent.core.record_scope import record_scope_of
+from assent.core.shown_records import claim_as_json
 from assent.people.api.fields import Limit, NextPage, OneOf, PlaceInList, closed, written
 from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
@@ -113,7 +114,7 @@ def _listed(
     found: list[ClaimRecord], now: float, keyed_hash: Callable[[str], str], place: Cursor | None
 ) -> dict[str, Any]:
     return {
-        "claims": [one.as_json(now, keyed_hash) for one in found],
+        "claims": [claim_as_json(one, now, keyed_hash) for one in found],
         "next": written(place) if place is not None else None,
     }
 
@@ -125,7 +126,7 @@ async def show_claim(asked: ApiRequest) -> dict[str, Any]:
     record = await asked.ports.store.claim_by_id(name)
     if record is None or not record_scope_of(asked.principal).covers(record.tenant, record.principal):
         raise Refusal("settle.unknown", f"There is no claim {name}.")
-    return record.as_json(asked.ports.now(), asked.ports.keyed_hash)
+    return claim_as_json(record, asked.ports.now(), asked.ports.keyed_hash)
 
 
 @post(
@@ -146,4 +147,4 @@ async def settle_claim(asked: ApiRequest) -> dict[str, Any]:
         result = {**result, "isError": True}
     note = str(asked.body.get("note", ""))
     settled = await settle(asked.principal, asked.names["claim"], finding, asked.ports, result, note=note)
-    return settled.as_json(asked.ports.now(), asked.ports.keyed_hash)
+    return claim_as_json(settled, asked.ports.now(), asked.ports.keyed_hash)

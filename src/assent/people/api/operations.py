@@ -13,6 +13,7 @@ from assent.audit.log_reader import first_at, holding, kind_of, pieces_back
 from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord
 from assent.core.record_scope import record_scope_of
+from assent.core.shown_records import claim_as_json
 from assent.people.api import approvals
 from assent.people.api.approvals import ApprovalJson
 from assent.people.api.claims import ClaimJson
@@ -205,7 +206,7 @@ def _operation_json(
         "who": next(iter(callers), approval.requester if approval is not None else None),
         "entries": [_step(line) for line in lines],
         "approval": None if approval is None else approvals.as_json(approval, asked.principal, now),
-        "claim": None if claim is None else claim.as_json(now, asked.ports.keyed_hash),
+        "claim": None if claim is None else claim_as_json(claim, now, asked.ports.keyed_hash),
         "complete": complete,
     }
 

@@ -1,0 +1,27 @@
+"""Approvals and claims as `/api` and the command line show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from assent.core.approval import Approval
+from assent.core.claims import ClaimRecord
+
+_OF_APPROVAL = (
+    *("tool", "tenant", "requester", "by", "quorum", "asked_at", "expires_at", "text", "facts", "uses", "used"),
+    *("lasts", "details"),
+)
+_OF_CLAIM = ("tool", "tenant", "principal", "key", "epoch", "contract", "created_at", "settled_at")
+
+
+def approval_as_json(approval: Approval, now: float) -> dict[str, Any]:
+    decisions = [{**one.as_json(), "decider": one.decider} for one in approval.decisions]
+    fields = {name: getattr(approval, name) for name in _OF_APPROVAL}
+    return {"id": approval.id, "state": approval.state_at(now).value, **fields, "decisions": decisions}
+
+
+def claim_as_json(record: ClaimRecord, now: float, keyed_hash: Callable[[str], str]) -> dict[str, Any]:
+    """A claim; the audit log names it by `reference`."""
+    fields = {name: getattr(record, name) for name in _OF_CLAIM}
+    return {"id": record.id, "state": record.state_at(now).value, **fields, "reference": keyed_hash(record.id)}
