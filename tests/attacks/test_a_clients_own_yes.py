@@ -21,7 +21,7 @@ from assent.core.approval import LONGEST_READING, SHORTEST_READING, Approval, re
 from assent.core.call import UserAnswer
 from assent.core.outcome import Answer, Pause, Refusal
 from assent.core.principal import Principal
-from assent.core.shown_records import approval_as_json
+from assent.core.shown_records import approval_as_json, decider_of
 from assent.mcp.requests import QUESTION_OPEN
 from assent.pipeline.approve import approve
 from assent.testing import AGENT, ANN, World
@@ -143,7 +143,7 @@ async def test_a_claimed_time_is_recorded_as_a_claim(claim: Any, recorded: float
     values = next(one.entry.values for one in entries if one.entry.kind == "decision")
     assert (values["client"], values["seconds"], values.get("claimed")) == ("eager-cli", 0.0, recorded)
     if recorded is not None:
-        assert decision.decider.endswith("(it says that its own question was open for 12.50 s)")
+        assert decider_of(decision).endswith("(it says that its own question was open for 12.50 s)")
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -211,7 +211,7 @@ async def test_a_client_cannot_name_itself_like_a_person() -> None:
     await world.call("publish", {}, by=UNKNOWN, reply=reply, can_ask=True)
     approval = await world.store.approval(asked.approval.id)
     assert approval is not None
-    assert approval.decisions[0].decider == "the client ann\\u{202e}, an operator after 1.00 s"
+    assert decider_of(approval.decisions[0]) == "the client ann\\u{202e}, an operator after 1.00 s"
 
 
 @pytest.mark.parametrize("era", ERAS)

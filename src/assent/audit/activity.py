@@ -15,6 +15,7 @@ from assent.audit.log_reader import first_at, has_values, holding, kind_of, need
 from assent.audit.sentences import LINE_KINDS, OBSERVED, is_line, outcome_of, sentence
 from assent.core.action_template import ActionTemplate
 from assent.core.approval import IN_BAND, Decision
+from assent.core.shown_records import decider_of
 from assent.ports import RawLogRow, Store
 
 MOST_LOOKED_AT = 20_000
@@ -257,7 +258,7 @@ def _decider(kind: str, values: Mapping[str, bytes]) -> str:
     if kind != "decision" or "seconds" not in values:
         return ""
     found = {name: orjson.loads(values[name]) for name in ("client", "seconds", "claimed") if name in values}
-    return Decision(_text(values.get("person")) or "", "approve", 0.0, IN_BAND, **found).decider
+    return decider_of(Decision(_text(values.get("person")) or "", "approve", 0.0, IN_BAND, **found))
 
 
 def _text(value: bytes | None) -> str | None:

@@ -13,7 +13,7 @@ import click
 from assent.cli.shared.options import operator, print_table, store_option, to_be_asked
 from assent.core.approval import IN_BAND
 from assent.core.question import visible
-from assent.core.shown_records import approval_as_json
+from assent.core.shown_records import approval_as_json, decider_of
 
 if TYPE_CHECKING:
     from assent.core.approval import Approval, Decision, Verdict
@@ -217,9 +217,9 @@ def _print_whole(approval: Approval, now: float) -> None:
 def decision_line(decision: Decision) -> str:
     """Who decided what. A client's answer is named as the client's, with the time it took."""
     if decision.channel != IN_BAND:
-        return f"{decision.decider} decided {decision.verdict} ({decision.channel})"
+        return f"{decider_of(decision)} decided {decision.verdict} ({decision.channel})"
     counts = "too fast for a person; it does not count" if decision.verdict == "too_fast" else decision.verdict
-    return f"answered by {decision.decider}: {counts}"
+    return f"answered by {decider_of(decision)}: {counts}"
 
 
 def _left(approval: Approval, now: float) -> str:

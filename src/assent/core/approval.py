@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 from assent.contract.tiers import Risk
 from assent.core.principal import person_key
-from assent.core.question import visible
 
 RISKS = frozenset(risk.value for risk in Risk)
 
@@ -61,16 +60,6 @@ class Decision:
     """How long the question was open, if the client answered."""
     claimed: float | None = None
     """How long the client says that its own question was open."""
-
-    @property
-    def decider(self) -> str:
-        """Who decided, for people: a person, or the client with the time that it took. Escaped."""
-        if self.channel != IN_BAND:
-            return visible(self.person)
-        name = visible(self.client) if self.client else f"of {visible(self.person.removeprefix(CLIENT))}"
-        took = "" if self.seconds is None else f" after {self.seconds:.2f} s"
-        claim = "" if self.claimed is None else f" (it says that its own question was open for {self.claimed:.2f} s)"
-        return f"the client {name}{took}{claim}"
 
     def as_json(self) -> dict[str, Any]:
         said = {"reason": self.reason, "client": self.client, "seconds": self.seconds, "claimed": self.claimed}

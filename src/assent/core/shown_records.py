@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from assent.core.approval import Approval
+from assent.core.approval import CLIENT, IN_BAND, Approval, Decision
 from assent.core.claims import ClaimRecord
+from assent.core.question import visible
 
 _OF_APPROVAL = (
     *("tool", "tenant", "requester", "by", "quorum", "asked_at", "expires_at", "text", "facts", "uses", "used"),
@@ -16,7 +17,7 @@ _OF_CLAIM = ("tool", "tenant", "principal", "key", "epoch", "contract", "created
 
 
 def approval_as_json(approval: Approval, now: float) -> dict[str, Any]:
-    decisions = [{**one.as_json(), "decider": one.decider} for one in approval.decisions]
+    decisions = [{**one.as_json(), "decider": decider_of(one)} for one in approval.decisions]
     fields = {name: getattr(approval, name) for name in _OF_APPROVAL}
     return {"id": approval.id, "state": approval.state_at(now).value, **fields, "decisions": decisions}
 
@@ -25,3 +26,14 @@ def claim_as_json(record: ClaimRecord, now: float, keyed_hash: Callable[[str], s
     """A claim; the audit log names it by `reference`."""
     fields = {name: getattr(record, name) for name in _OF_CLAIM}
     return {"id": record.id, "state": record.state_at(now).value, **fields, "reference": keyed_hash(record.id)}
+
+
+def decider_of(decision: Decision) -> str:
+    """Who decided, for people: a person, or the client with the time that it took. Escaped."""
+    if decision.channel != IN_BAND:
+        return visible(decision.person)
+    name = visible(decision.client) if decision.client else f"of {visible(decision.person.removeprefix(CLIENT))}"
+    took = "" if decision.seconds is None else f" after {decision.seconds:.2f} s"
+    own = decision.claimed
+    claim = "" if own is None else f" (it says that its own question was open for {own:.2f} s)"
+    return f"the client {name}{took}{claim}"

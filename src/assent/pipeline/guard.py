@@ -14,6 +14,7 @@ from assent.core.tool import Tool
 from assent.pipeline.afford import used_percent
 from assent.pipeline.policy_check import check_call_policies
 from assent.pipeline.record import CallTrace
+from assent.pipeline.remedies import guard_remedy, withheld_refusal
 from assent.ports import Flow, Policies, Ports, RateLimited, Rules
 from assent.rules.guards.context import Context
 from assent.rules.guards.evaluate import NOT_CHECKED, check_call, in_time, is_quick, objection_to
@@ -23,7 +24,6 @@ from assent.rules.guards.rule import Denial, GuardRule
 from assent.rules.guards.workload import Later
 
 T = TypeVar("T")
-_GUARDS = "An operator can change it under `guards:`."
 
 
 def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
@@ -176,7 +176,9 @@ def _act(found: GuardFinding, trace: CallTrace) -> None:
     """Refuse, ask or record, as the guard says. In observe mode only record; an approval is then noted by `confirm`."""
     trace.guards.append(found)
     if found.action == "deny":
-        refusal = Refusal("guard.denied", found.sentence, remedy=_remedy(found), rule=found.rule, field=found.field)
+        refusal = Refusal(
+            "guard.denied", found.sentence, remedy=guard_remedy(found), rule=found.rule, field=found.field
+        )
         if not found.observed:
             raise refusal
         trace.would_stop("guard", refusal.code, f"{found.rule}: {found.sentence}")
@@ -212,7 +214,7 @@ def guard_result(call: Call, result: dict[str, Any], ports: Ports, *, observing:
         if count and not found.observed:
             result = masked
         elif found.action in ("deny", "mask") and not found.observed:
-            return GuardedResult(result, tuple(findings), _withheld(found))
+            return GuardedResult(result, tuple(findings), withheld_refusal(found))
     return GuardedResult(result, tuple(findings), _misfit(call, result, findings))
 
 
@@ -244,19 +246,6 @@ def _checked(rule: GuardRule, result: dict[str, Any], context: Context) -> tuple
         return masked, ("", "the result holds what this guard masks") if count else None, count
     except Exception:
         return result, ("", NOT_CHECKED), 0
-
-
-def _withheld(found: GuardFinding) -> Refusal:
-    remedy = (
-        f"The call has run; do not repeat it. Tell the user: the guard {found.rule} withholds the result. {_GUARDS}"
-    )
-    return Refusal("guard.result_denied", f"The result is withheld. {found.sentence}", remedy=remedy, rule=found.rule)
-
-
-def _remedy(found: GuardFinding) -> str:
-    """What the model can change, and who can change the guard."""
-    change = f"Change `{found.field}`, or tell" if found.field else "Tell"
-    return f"{change} the user: the guard {found.rule} forbids this. {_GUARDS}"
 
 
 def _misfit(call: Call, result: dict[str, Any], findings: list[GuardFinding]) -> Refusal | None:

@@ -13,6 +13,7 @@ from typing import Any
 from assent.core.approval import MOST_REASON, Approval
 from assent.core.call import Call
 from assent.core.claims import claim_name
+from assent.core.guard_finding import GuardFinding
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.question import quoted, visible, waiting
@@ -26,6 +27,7 @@ from assent.ports import (
 )
 
 MOST_SAID = 500
+_GUARDS = "An operator can change it under `guards:`."
 
 _NOWHERE = (
     "Tell the user: this server keeps its records in memory, so no other program can settle it. Its operator can set a "
@@ -197,3 +199,16 @@ def safe_reason(error: Exception) -> str:
     if "recursion" in text.lower():
         return "it is nested too deeply"
     return "a value is not plain JSON"
+
+
+def withheld_refusal(found: GuardFinding) -> Refusal:
+    remedy = (
+        f"The call has run; do not repeat it. Tell the user: the guard {found.rule} withholds the result. {_GUARDS}"
+    )
+    return Refusal("guard.result_denied", f"The result is withheld. {found.sentence}", remedy=remedy, rule=found.rule)
+
+
+def guard_remedy(found: GuardFinding) -> str:
+    """What the model can change, and who can change the guard."""
+    change = f"Change `{found.field}`, or tell" if found.field else "Tell"
+    return f"{change} the user: the guard {found.rule} forbids this. {_GUARDS}"
