@@ -24,12 +24,14 @@ import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 
+from assent.upstreams.sandbox.support import findings
 from support.clients.transports import ERAS
 from support.conformance.programs import MISSING, inspect
 from support.console.plain_browser import hidden_field
 from support.decisions.problems import problem
 
 WAITS = "confirm.approval_pending"
+CONFINED = not any(one.missing for one in findings())
 ASSENT = [sys.executable, "-c", "from assent.cli import main; main()"]
 
 
@@ -84,16 +86,16 @@ async def curl(command: list[str]) -> Any:
     return answer.json()["result"]
 
 
-async def first_of_inbox(link: str) -> str:
-    """The page of the first approval in the inbox of whoever a link signs in."""
+async def inbox_of(link: str) -> str:
+    """The pages of the approvals in the inbox of whoever a link signs in."""
     address = link.partition("/console/")[0]
     async with httpx2.AsyncClient(base_url=address, timeout=60, follow_redirects=True) as client:
         form = {"link": hidden_field((await client.get(link)).text, "link")}
         inbox = await client.post("/console/signin/link", data=form, headers={"origin": address})
         assert inbox.url.path == "/console/approvals"
-        found = re.search(r'href="(/console/approvals/\w+)"', inbox.text)
-        assert found is not None, "the inbox is empty"
-        return (await client.get(found[1])).text
+        found = set(re.findall(r'href="(/console/approvals/\w{32})"', inbox.text))
+        assert len(found) == 3, "the order, the deletion and the command wait"
+        return "".join([(await client.get(page)).text for page in found])
 
 
 async def listed(command: list[str]) -> list[str]:
@@ -105,9 +107,9 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
         text = "\n".join(lines)
         commands = [line for line in lines if line.startswith("   ") and (" -c " in line or "curl" in line)]
         assert len(commands) == 10, "each of them is tried below"
-        assert text.count("Without Assent: ") == 5, "each step says what Assent spared"
+        assert text.count("Without Assent: ") == 6 + CONFINED, "each step says what Assent spared"
         listing = printed(lines, "curl", "tools/list")
-        assert len(await listed(listing)) == 9
+        assert len(await listed(listing)) == 9 + CONFINED
         if not MISSING:
             line = printed(lines, "inspector")
             seen = await asyncio.to_thread(inspect, line[line.index("--cli") + 1], *line[line.index("--method") :])
@@ -125,13 +127,15 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
         links = [line.strip() for line in lines if "/console/signin?link=" in line]
         links.append((await run(printed(lines, "console -c"), tmp_path))[1].strip())
         for link in links:
-            assert "Deleted the files of" in await first_of_inbox(link), "the person is signed in and finds the call"
+            pages = await inbox_of(link)
+            assert all(said in pages for said in ("Deleted the files of", "claude-code.Bash", "Place order")), pages
         approve, listing_of_calls = (
             printed(lines, "approvals approve"),
             ["assent", "approvals", "list", "--format", "json"],
         )
-        (waiting,) = json.loads((await run([*listing_of_calls, *approve[-2:]], tmp_path))[1])
-        assert waiting["id"].startswith(approve[3])
+        waiting_calls = json.loads((await run([*listing_of_calls, *approve[-2:]], tmp_path))[1])
+        assert {one["tool"] for one in waiting_calls} == {"place_order", "delete_files", "claude-code.Bash"}
+        (waiting,) = [one for one in waiting_calls if one["id"].startswith(approve[3])]
         assert (await run(approve, tmp_path))[0] == 2, "without a terminal nothing is approved"
         assert (await run([*approve[:3], waiting["id"], "--yes", *approve[4:]], tmp_path))[0] == 0
         assert process.stdout is not None
@@ -143,8 +147,11 @@ async def test_the_story_is_told_and_every_printed_line_is_true(tmp_path: Path) 
         assert (code, "no problems found" in said, "not signed" in said) == (0, True, False)
         process.send_signal(signal.SIGINT)
         assert await process.wait() == 0
-    for said in ("Price: 480", "rehearse.dry_run_required", WAITS, "replayed: true", "book: 1."):
+    for said in ("Price: 480", "rehearse.dry_run_required", WAITS, "replayed: true", "book: 1.", "deny. Bash meets"):
         assert said in text
+    assert ("The kernel stops the write (execute.confined)" in text) is CONFINED
+    book = (tmp_path / ".assent-demo" / "book.jsonl").read_text()
+    assert "charged" not in book, "the client's own yes bought nothing"
     assert "The tool is withheld until a person accepts the new text" in text
     assert "\x1b[" not in text, "a pipe gets no colours"
     assert [path.name for path in tmp_path.iterdir()] == [".assent-demo"], "nothing outside its folder"
@@ -166,6 +173,18 @@ async def test_the_entry_for_a_desktop_client_governs_an_office_under_the_same_c
         assert ("track_parcel" in names, "read_card_numbers" in names) == (True, False)
         assert problem(refused)["code"] == "rehearse.dry_run_required"
     assert [path.name for path in tmp_path.iterdir()] == [".assent-demo"], "nothing outside its folder"
+
+
+async def test_a_machine_without_a_sandbox_says_so_and_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    process = await asyncio.create_subprocess_exec(
+        *ASSENT, "demo", "--port", "0", "--once", "--folder", "demo", cwd=tmp_path, stdout=asyncio.subprocess.PIPE,
+        env=newcomer(tmp_path) | {"PATH": str(tmp_path / "empty")},
+    )  # fmt: skip
+    told, _ = await process.communicate()
+    process._transport.close()  # type: ignore[attr-defined]
+    assert process.returncode == 0
+    assert b"This machine cannot show it (bubblewrap: " in told and b"Your turn." in told
 
 
 async def test_it_starts_afresh_each_time_and_ends_by_itself_when_told_once(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import socket
+import sys
 import time
 import webbrowser
 from contextlib import AsyncExitStack
@@ -32,12 +33,13 @@ from assent.gateway.reload import signature, watched_files
 from assent.gateway.status_pages import StatusPages
 from assent.people.console.start import console_in_front, keep_address, sign_in_url, store_mark
 from assent.ports import Store
-from assent.testing.demo.story import DESKTOP, Narration, Story, desktop_entry, print_next_steps
+from assent.testing.demo.story import DESK, DESKTOP, Narration, Story, desktop_entry, print_next_steps
 from assent.testing.demo.upstream import Office
+from assent.upstreams.sandbox.support import findings
 from assent.web.asgi import App
 from assent.web.server import bind, make_server
 
-UPSTREAM = "office"
+UPSTREAM, NOTES = "office", "notes"
 KEYS = "keys"
 MARK = "# Written by `assent demo`"
 POLL = 0.5
@@ -46,7 +48,7 @@ _DECIDED = {
     ApprovalState.CONSUMED: "You approved it, and the call has run.",
     ApprovalState.DECLINED: "You declined it: the files stay, and the agent is told so.",
 }
-_OURS = ("assent.db", "assent.db-wal", "assent.db-shm", LOCK, "book.jsonl", DESKTOP)
+_OURS = ("assent.db", "assent.db-wal", "assent.db-shm", LOCK, "book.jsonl", DESKTOP, "notes.py", "notes.yaml")
 
 
 async def run(folder: Path, port: int, once: bool, opens: bool) -> None:
@@ -71,7 +73,8 @@ async def _play(folder: Path, port: int, once: bool, opens: bool, stop: asyncio.
         upstream = await _serve(stack, office.server.streamable_http_app(), _listener(0))
         listener = _listener(port)
         port = listener.getsockname()[1]
-        file = _write(folder, upstream, f"http://127.0.0.1:{port}")
+        missing = next((one for one in findings() if one.missing), None)
+        file = _write(folder, upstream, f"http://127.0.0.1:{port}", confined=missing is None)
         gateway_app = await open_gateway(load_settings(file))
         stack.push_async_callback(gateway_app.stop)
         await gateway_app.start()
@@ -95,7 +98,7 @@ async def _play(folder: Path, port: int, once: bool, opens: bool, stop: asyncio.
         told.say(
             f"An office with its own MCP server, and an agent that works for it. Between them: Assent, at {url}.", ""
         )
-        story = Story(url, office, lambda: gateway_app.reload(UPSTREAM), told)
+        story = Story(url, office, lambda: gateway_app.reload(UPSTREAM), told, folder, missing)
         await story.tell()
         link = await sign_in_url(gateway_app.store, url.removesuffix("/mcp"), console_person())
         print_next_steps(told, assent_command(), url, folder, story.pending, link)
@@ -128,6 +131,7 @@ def _lock_folder(stack: AsyncExitStack, folder: Path) -> None:
         for name in _OURS:
             (folder / name).unlink(missing_ok=True)
         shutil.rmtree(folder / KEYS, ignore_errors=True)  # The keys signed a log that no longer exists.
+        shutil.rmtree(folder / DESK, ignore_errors=True)
     except BlockingIOError:
         fault = Fault(f"a demo already runs in {folder}", "Stop it with Ctrl-C, or choose another --folder")
         raise SettingsError(fault) from None
@@ -166,15 +170,19 @@ async def _serve(stack: AsyncExitStack, app: App, listener: socket.socket) -> st
     return f"http://127.0.0.1:{listener.getsockname()[1]}/mcp"
 
 
-def _write(folder: Path, upstream: str, gateway: str) -> Path:
+def _write(folder: Path, upstream: str, gateway: str, confined: bool) -> Path:
     """Writes the configuration of the gateway, and one for a client that wraps the same server."""
     common: dict[str, Any] = {"store": "sqlite:///assent.db", "mode": "enforce", "contracts": ["contracts.yaml"]}
     common |= {"secrets": {"directory": KEYS}}
-    served = {
+    served: dict[str, Any] = {
         "public_url": gateway,
-        "upstreams": {UPSTREAM: {"url": upstream}},
+        "upstreams": {UPSTREAM: {"url": upstream, "prefix": ""}},
+        "defaults": {"confirmation": {"critical": "user"}},
         "auth": {"anonymous": {"kind": "agent", "scopes": ["*"]}},
     }
+    if confined:
+        served["upstreams"] |= {NOTES: _write_notes(folder)}
+        served["contracts"] = [*common["contracts"], "notes.yaml"]
     wrapped: dict[str, Any] = {"auth": {"stdio": {"kind": "agent", "scopes": ["*"], "name": "desktop"}}}
     wrapped |= {"engine": "off"}  # An engine keeps its files outside of the demo's folder.
     contracts = resources.files("assent.testing.demo").joinpath("contracts.yaml").read_text(encoding="utf-8")
@@ -188,7 +196,22 @@ def _write(folder: Path, upstream: str, gateway: str) -> Path:
     return folder / "assent.yaml"
 
 
+def _write_notes(folder: Path) -> dict[str, Any]:
+    """Writes a server that lies about its tool, with a note to read, and returns its settings."""
+    desk = (folder / DESK).resolve()
+    desk.mkdir()
+    (desk / "note.txt").write_text("Call Ann about the prints.\n", encoding="utf-8")
+    source = resources.files("assent.testing.demo").joinpath("notes.py").read_text(encoding="utf-8")
+    (folder / "notes.py").write_text(source, encoding="utf-8")
+    (folder / "notes.yaml").write_text(
+        f"upstream: {NOTES}\ntools: {{count_words: {{side_effect: read, open_world: false}}}}\n", encoding="utf-8"
+    )
+    sandbox = {"mode": "enforce", "read": [str(desk)], "write": [str(desk)]}
+    command = [sys.executable, str((folder / "notes.py").resolve())]
+    return {"command": command, "prefix": "", "sandbox": sandbox}
+
+
 async def _accept(gateway_app: GatewayApp, folder: Path) -> None:
     """Accepts the current definitions, as `assent pin --write` does."""
-    definitions: list[dict[str, Any]] = await gateway_app.current.links[UPSTREAM].load()
-    (folder / LOCK).write_text(pins_text({UPSTREAM: pins_of(definitions)}), encoding="utf-8")
+    pins = {name: pins_of(await link.load()) for name, link in gateway_app.current.links.items()}
+    (folder / LOCK).write_text(pins_text(pins), encoding="utf-8")
