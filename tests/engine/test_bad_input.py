@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from support.processes.engines import engine_process, has_engine
 
 ODD = str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
 ECHO = str(ROOT / "tests" / "support" / "servers" / "echo_server.py")
+INTRUDER = str(ROOT / "tests" / "support" / "servers" / "engine_intruder.py")
 
 
 @contextmanager
@@ -206,21 +208,63 @@ async def test_a_door_that_sends_megabytes_without_reading_is_closed_and_others_
         assert (await calm.end())[0] == 0
 
 
-@pytest.mark.skipif(shutil.which("setpriv") is None, reason="setpriv confines the client of this test")
-async def test_a_confined_client_gets_no_server_outside_its_sandbox(tmp_path: Path) -> None:
-    environment = home(tmp_path)
-    assert client.ask("status", environment=environment) is not None
+CONFINED = {
+    "no new privileges": ("--no-new-privs",),
+    "fewer capabilities": ("--bounding-set=-sys_admin",),
+}
+needs_setpriv = pytest.mark.skipif(
+    shutil.which("setpriv") is None or os.geteuid() != 0, reason="setpriv confines the client of this test"
+)
+
+
+@needs_setpriv
+@pytest.mark.parametrize("how", CONFINED)
+async def test_a_confined_client_has_an_engine_of_its_own(how: str, tmp_path: Path) -> None:
+    environment = {**home(tmp_path), "NOTES": str(tmp_path / "notes")}
+    outside = engine_started(environment)
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
-        "setpriv", "--no-new-privs", *ASSENT, "wrap", "--", sys.executable, ECHO,
+        "setpriv", *CONFINED[how], *ASSENT, "wrap", "--", sys.executable, ECHO,
         stdin=pipe, stdout=pipe, stderr=pipe, env=environment,
     )  # fmt: skip
     confined = Wrapped(process)
     assert "result" in await confined.greet()
     status = await asyncio.to_thread(client.ask, "status", environment=environment, start=False)
-    assert status is not None and status["servers"] == [], "its server is not in the engine"
-    code, said = await confined.end()
-    assert code == 0 and "this client is confined, so its server stays inside" in said
+    assert status is not None and status["process"] == outside
+    assert status["servers"] == [], "its server is not in the engine outside"
+    assert (await confined.end())[0] == 0
+    stop = [*CONFINED[how], *ASSENT, "engine", "stop"]
+    stopped = await asyncio.to_thread(subprocess.run, ["setpriv", *stop], env=environment)
+    assert stopped.returncode == 0
+    assert engine_process(environment) == outside
+
+
+@needs_setpriv
+@pytest.mark.parametrize("how", CONFINED)
+@pytest.mark.parametrize("route", ["itself", "a child that has ended"])
+@pytest.mark.parametrize("wanted", ["wrap", "console", "stop", "hook"])
+def test_a_confined_process_that_claims_to_be_the_users_gets_nothing_from_the_engine(
+    wanted: str, route: str, how: str, tmp_path: Path
+) -> None:
+    environment = home(tmp_path)
+    outside = engine_started(environment)
+    with placed(environment) as found:
+        words = [wanted, route, found.folder, found.name, os.fsdecode(found.identity), str(tmp_path / "escaped")]
+    done = subprocess.run(
+        ["setpriv", *CONFINED[how], sys.executable, INTRUDER, *words],
+        env=environment, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    kind, said = json.loads(done.stdout.splitlines()[-1])
+    assert kind in ("E", "F") and "is confined" in said, done.stderr
+    assert not (tmp_path / "escaped").exists()
+    assert engine_process(environment) == outside
+
+
+def engine_started(environment: dict[str, str]) -> int:
+    status = client.ask("status", environment=environment)
+    assert status is not None
+    return int(status["process"])
 
 
 def test_the_door_leaves_everything_unusual_to_the_command_line() -> None:

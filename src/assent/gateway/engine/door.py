@@ -150,7 +150,8 @@ def _talk(place: Place, connection: socket.socket, message: bytes) -> int | None
     """Hand over the streams and wait. Raises ConnectionError if the engine ends before it accepts them."""
     connection.settimeout(_ANSWERS_WITHIN)
     sent = socket.send_fds(connection, [message[:4096]], [0, 1, 2])
-    connection.sendall(message[sent:])
+    if message[sent:]:
+        connection.sendall(message[sent:])
     frames, ready, child = wire.Frames(), list[tuple[bytes, bytes]](), 0
     try:
         kind, said = wire.read_frame(connection.recv, frames, ready)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import errno
 import logging
 import os
+import select
 import socket
 import time
 from collections.abc import Callable, Coroutine, Mapping
@@ -22,7 +24,7 @@ from assent.core.approval import Approval
 from assent.errors import AssentError, FaultsError
 from assent.gateway.app import GatewayApp
 from assent.gateway.engine import desktop, wire
-from assent.gateway.engine.place import peer_of
+from assent.gateway.engine.place import peer_of, rights_of
 from assent.gateway.engine.requests import handler_of
 from assent.gateway.engine.streams import PassedStreams
 from assent.gateway.runtime import Surroundings
@@ -40,6 +42,11 @@ MOST_SERVERS = 100
 MOST_CONNECTIONS = 256
 _GREETS_WITHIN = 10.0
 _LOOKS_EVERY = 5.0
+_SO_PEERPIDFD = 77
+_CONFINED = (
+    "this process is confined more than the engine (privileges, system calls, groups or namespaces), so the engine does"
+    " not answer it. Run it outside its sandbox"
+)
 
 tell_door: contextvars.ContextVar[Callable[[str], None] | None] = contextvars.ContextVar("tell_door", default=None)
 """Where lines go that are written while a door's server is served: to that door's client and no other."""
@@ -196,6 +203,9 @@ class Engine:
         return purpose
 
     async def _answer(self, door: Door, body: bytes) -> None:
+        if _is_confined(door):
+            await door.send(wire.REFUSED, _CONFINED)
+            return
         request = orjson.loads(body)
         self.keep()
         await door.send(wire.ACCEPTED)
@@ -244,7 +254,7 @@ class Engine:
 
     async def _settings(self, request: WrapRequest, door: Door) -> Settings | None:
         """The settings for this door; None if it cannot be served, and knows it."""
-        if _is_confined(door.process):
+        if _is_confined(door):
             await door.send(wire.ELSEWHERE, "this client is confined, so its server stays inside and runs alone")
             return None
         try:
@@ -333,6 +343,19 @@ class Door:
         """The next frame; an empty kind at the end."""
         return await self._ready.get() or (b"", b"")
 
+    def has_ended(self) -> bool:
+        """Whether the process that connected is gone; False where the kernel does not say."""
+        try:
+            peer = self._connection.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD)
+        except OSError as error:
+            return error.errno != errno.ENOPROTOOPT
+        try:
+            waiting = select.poll()
+            waiting.register(peer, select.POLLIN)
+            return bool(waiting.poll(0))
+        finally:
+            os.close(peer)
+
     def take_streams(self) -> tuple[int, int, int] | None:
         """Standard input, output and error of the client, which are the engine's from now on."""
         if len(self._streams) != 3:
@@ -396,18 +419,13 @@ def version_key(version: str) -> tuple[int, ...]:
     return tuple(int("".join(sign for sign in part if sign.isdigit()) or 0) for part in version.split(".")[:3])
 
 
-def _is_confined(process: int) -> bool:
-    """Whether a process has fewer rights than this one: a server of its own must not get more through the engine."""
-    return bool(process) and _confinement(process) > _confinement(os.getpid())
+def _is_confined(door: Door) -> bool:
+    """Whether a peer lacks a right of this process, or has ended and cannot be looked at.
 
-
-def _confinement(process: int) -> tuple[int, int]:
-    try:
-        status = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return (0, 0)
-    found = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-    return int(found.get("NoNewPrivs", 0)), int(found.get("Seccomp", 0))
+    Through the engine it would get that right: for a server of its own, or for the console and the user's words.
+    """
+    mine = rights_of("self")
+    return bool(mine) and (not mine <= rights_of(door.process) or door.has_ended())
 
 
 def _sentences(error: AssentError) -> list[str]:

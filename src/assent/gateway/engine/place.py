@@ -84,8 +84,9 @@ def state_folder(environment: Mapping[str, str]) -> str:
 def find_place(config: str | None, environment: Mapping[str, str]) -> Place:
     """Where the engine of this configuration is or would be; makes its folder."""
     state = state_folder(environment)
-    # A process in another container or namespace sees other files, so it has another engine.
-    identity = os.fsencode("\n".join([config or user_file(environment), state, *map(_namespace, _NAMESPACES)]))
+    # A process in another container sees other files, and a confined one may do less: each has another engine.
+    rights = f"{crc32(chr(10).join(sorted(rights_of('self'))).encode()):08x}"
+    identity = os.fsencode("\n".join([config or user_file(environment), state, rights]))
     folder = _runtime_folder(environment) or f"{state}/engine"
     return Place(identity, folder, _open_private(folder))
 
@@ -95,11 +96,21 @@ def has_folder(environment: Mapping[str, str]) -> bool:
     return os.path.isdir(_runtime_folder(environment) or f"{state_folder(environment)}/engine")
 
 
-def _namespace(kind: str) -> str:
+def rights_of(process: object) -> frozenset[str]:
+    """What a process may do and sees, as far as the kernel tells; empty if it cannot be read."""
     try:
-        return os.readlink(f"/proc/self/ns/{kind}")
-    except OSError:
-        return ""
+        with open(f"/proc/{process}/status", encoding="ascii", errors="replace") as status:
+            found = dict(line.split(":\t", 1) for line in status.read().splitlines() if ":\t" in line)
+        rights = {os.readlink(f"/proc/{process}/ns/{kind}") for kind in _NAMESPACES}
+        rights |= {f"group {one}" for one in (*found["Groups"].split(), found["Gid"].split()[1])}
+        for name in ("CapEff", "CapBnd"):
+            held = int(found[name], 16)
+            rights |= {f"{name} {bit}" for bit in range(held.bit_length()) if held >> bit & 1}
+        for name, most in (("NoNewPrivs", 1), ("Seccomp", 2), ("Seccomp_filters", 32)):
+            rights |= {f"{name} {number}" for number in range(int(found.get(name, 0)), most + 1)}
+    except (OSError, KeyError, ValueError):
+        return frozenset()
+    return frozenset(rights)
 
 
 def _runtime_folder(environment: Mapping[str, str]) -> str | None:
