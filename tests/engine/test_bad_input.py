@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from assent.gateway.engine import client, door, place, wire
+from assent.gateway.engine.streams import PassedStreams
 from support.clients.transports import ROOT
 from support.gateway.wrap_process import ASSENT, Wrapped, home, running
 from support.processes.engines import engine_process, has_engine
@@ -206,6 +207,30 @@ async def test_a_door_that_sends_megabytes_without_reading_is_closed_and_others_
         await greedy.wait()
         os.close(unread)
         assert (await calm.end())[0] == 0
+
+
+async def test_streams_are_closed_once_and_an_input_that_others_read_is_never_waited_for() -> None:
+    pipes = [os.pipe() for _ in range(3)]
+    streams = PassedStreams((pipes[0][0], pipes[1][1], pipes[2][1]))
+    await asyncio.wait_for(asyncio.to_thread(streams._read), 5)  # Ready a moment ago, and another process read it.
+    os.write(pipes[0][1], b"a line\n")
+    assert await anext(streams.lines()) == b"a line"
+    await streams.close()
+    others = [os.open(os.devnull, os.O_RDONLY) for _ in range(3)]
+    await streams.close()
+    for one in (*others, pipes[0][1], pipes[1][0], pipes[2][0]):
+        os.close(one)  # Raises if it was closed behind the back of its owner.
+
+
+async def test_a_variable_that_is_not_text_does_not_keep_hooks_from_the_engine(tmp_path: Path) -> None:
+    environment = {**home(tmp_path), "ODD": os.fsdecode(b"caf\xe9")}
+    event = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/", "tool_name": "Bash", "tool_use_id": "1",
+             "tool_input": {"command": "ls"}}  # fmt: skip
+    done = await asyncio.to_thread(
+        subprocess.run, [*ASSENT, "hook", "claude-code"], input=json.dumps(event), env=environment, text=True,
+        capture_output=True,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("{}\n", 0)
 
 
 CONFINED = {

@@ -198,13 +198,6 @@ async def test_an_engine_whose_socket_was_removed_ends_with_its_last_server(tmp_
     assert await is_gone(engine)
 
 
-def test_a_home_that_is_not_set_is_the_systems(tmp_path: Path) -> None:
-    import pwd
-
-    assert place.home({}) == pwd.getpwuid(os.geteuid()).pw_dir
-    assert place.home({"HOME": str(tmp_path)}) == str(tmp_path)
-
-
 def test_the_socket_is_only_the_users(tmp_path: Path) -> None:
     environment = home(tmp_path)
     assert client.ask("status", environment=environment) is not None

@@ -127,10 +127,13 @@ def main() -> None:
         _discard_output()
         sys.exit(0)
     except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+        if error.errno not in {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES}:
             raise
-        _discard_output()
-        click.echo(f"error: the output is incomplete: {error.strerror}. Free some space and try again", err=True)
+        if error.filename is None:
+            _discard_output()
+        what = "the output is incomplete" if error.filename is None else f"{error.filename} cannot be used"
+        remedy = "Free some space" if error.errno in {errno.ENOSPC, errno.EDQUOT} else "Correct this"
+        click.echo(f"error: {what}: {error.strerror}. {remedy} and try again", err=True)
         sys.exit(2)
 
 

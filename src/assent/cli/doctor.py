@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT_GATEWAYS = ("http://127.0.0.1:8420", "http://localhost:8420")
+_LEAST_SPACE = 1 << 20
 _MARKS = {"ok": "ok     ", "warn": "warning", "fail": "problem"}
 
 
@@ -103,7 +104,7 @@ def _command() -> Check:
 
 
 def _configuration(config: Path | None) -> Iterator[Check | Settings]:
-    from assent.config.load import HERE, find_file, find_settings, user_file
+    from assent.config.load import HERE, find_file, find_settings, state_directory, user_file, user_settings
     from assent.config.trust import UntrustedError
 
     try:
@@ -113,6 +114,9 @@ def _configuration(config: Path | None) -> Iterator[Check | Settings]:
     except AssentError:
         fix = "`assent add NAME -- COMMAND` makes one; `assent init --client NAME` needs none"
         yield Check("warn", f"there is no configuration: neither ./assent.yaml nor {user_file()}", fix)
+        yield from _own_folder(state_directory())
+        if state_directory().exists():
+            yield user_settings()  # Wrapped servers and hooks need no file, and use this store.
         return
     try:
         settings = find_settings(config)
@@ -127,6 +131,16 @@ def _configuration(config: Path | None) -> Iterator[Check | Settings]:
             "warn", "the configuration has no upstreams", "`assent add NAME -- COMMAND` or `assent add NAME URL`"
         )
     yield settings
+
+
+def _own_folder(folder: Path) -> Iterator[Check]:
+    """Whether wrapped servers and hooks can write where the user's own store is or would be."""
+    found = next(one for one in (folder, *folder.parents) if one.exists())
+    space = shutil.disk_usage(found).free
+    if not os.access(found, os.W_OK | os.X_OK):
+        yield Check("fail", f"{folder} cannot be written", "make it writable, or choose another with XDG_STATE_HOME")
+    elif space < _LEAST_SPACE:
+        yield Check("fail", f"the disk of {folder} is full ({space // 1024} kB are free)", "free some space")
 
 
 def _named_files(settings: Settings, path: Path) -> Iterator[Check]:

@@ -64,12 +64,15 @@ def stop(config: Path | None) -> None:
 def ask_engine(kind: str, config: Path | None, *, start: bool = False) -> dict[str, Any] | None:
     """The engine's answer; None if it does not run. Raises SettingsError with what is wrong."""
     require_posix("assent engine")
+    from assent.config.folders import NoHome
     from assent.errors import Fault, SettingsError
     from assent.gateway.engine.client import EngineRefused, ask
     from assent.gateway.engine.place import Unavailable, Unsafe
 
     try:
         return ask(kind, config=None if config is None else str(config), start=start)
+    except NoHome as error:
+        raise SettingsError(Fault(str(error))) from None
     except (EngineRefused, Unavailable, Unsafe, TimeoutError) as error:
         raise SettingsError(Fault(str(error), "Look at it with `assent doctor`")) from None
 

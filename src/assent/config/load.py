@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assent.config import folders
 from assent.config.references import UNREAD, References
 from assent.config.trust import check_trusted
 from assent.contract.yaml_document import YamlDocument
@@ -130,20 +131,24 @@ def find_file(named: Path | None, environment: Mapping[str, str] = os.environ) -
 
 def user_file(environment: Mapping[str, str] = os.environ) -> Path:
     """The path of the user's own configuration, which may not exist."""
-    return Path(environment.get("XDG_CONFIG_HOME") or _home(environment) / ".config") / "assent" / "assent.yaml"
+    return _own(folders.config_folder, environment) / "assent.yaml"
 
 
 def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
     """The directory of the user's own store and keys."""
-    return Path(environment.get("XDG_STATE_HOME") or _home(environment) / ".local" / "state") / "assent"
+    return _own(folders.state_folder, environment)
 
 
-def _home(environment: Mapping[str, str]) -> Path:
+def own_path(path: str, environment: Mapping[str, str] = os.environ) -> Path:
+    """A path that may begin with the user's home folder, in full."""
+    return _own(lambda of: folders.expand(path, of), environment)
+
+
+def _own(folder: Callable[[Mapping[str, str]], str], environment: Mapping[str, str]) -> Path:
     try:
-        return Path(environment.get("HOME") or Path.home())
-    except RuntimeError:
-        remedy = "Set HOME, or XDG_CONFIG_HOME and XDG_STATE_HOME"
-        raise SettingsError(Fault("the system knows no home folder of this user", remedy)) from None
+        return Path(folder(environment))
+    except folders.NoHome as error:
+        raise SettingsError(Fault(str(error))) from None
 
 
 def user_settings(

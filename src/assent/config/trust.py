@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from assent.config.folders import NoHome, config_folder
 from assent.errors import Fault, SettingsError
 
 _LIST = "trusted-folders"
@@ -67,8 +68,10 @@ def _trusted(environment: Mapping[str, str]) -> set[str]:
 
 
 def _place(environment: Mapping[str, str]) -> Path:
-    home = environment.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(home) / "assent" / _LIST
+    try:
+        return Path(config_folder(environment), _LIST)
+    except NoHome as error:
+        raise SettingsError(Fault(str(error))) from None
 
 
 def _real(folder: Path) -> str:

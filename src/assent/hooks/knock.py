@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 
+from assent.config.folders import NoHome
 from assent.gateway.engine.client import EngineRefused, ask
 from assent.gateway.engine.door import is_switched_off
 from assent.gateway.engine.place import Unavailable, Unsafe, user_file
@@ -31,10 +32,12 @@ def run(client: str, config: str | None) -> int | None:
     """
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.alarm(ANSWERS_WITHIN + 10)
-    if is_switched_off(config or user_file(os.environ)):
-        return None
-    raw = sys.stdin.buffer.read(MOST_EVENT + 1)
-    answer = _answer(client, config, raw)
+    try:
+        if is_switched_off(config or user_file(os.environ)):
+            return None
+        answer = _answer(client, config, sys.stdin.buffer.read(MOST_EVENT + 1))
+    except NoHome as error:
+        answer = answers.failure(client, str(error))
     if answer is None:
         return None
     sys.stdout.write(answer + "\n")

@@ -26,7 +26,9 @@ class ClientFormat:
             return Path(folder) / Path(self.linux).name
         if platform == "win32":
             return Path(os.path.expandvars(self.windows or self.linux)).expanduser()
-        return Path(self.mac if platform == "darwin" and self.mac else self.linux).expanduser()
+        from assent.config.load import own_path
+
+        return own_path(self.mac if platform == "darwin" and self.mac else self.linux, environment)
 
 
 CLIENTS: Mapping[str, ClientFormat] = {

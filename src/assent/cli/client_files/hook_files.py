@@ -41,8 +41,10 @@ class HookFile:
     """What the user must do besides."""
 
     def path(self, environment: Mapping[str, str] = os.environ) -> Path:
+        from assent.config.load import own_path
+
         named = environment.get(self.variable) if self.variable else None
-        return (Path(named) if named else Path(self.folder).expanduser()) / self.name
+        return (Path(named) if named else own_path(self.folder, environment)) / self.name
 
 
 def _grouped(timeout: int) -> Callable[[str, str], Any]:

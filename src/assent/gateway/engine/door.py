@@ -10,6 +10,7 @@ import signal
 import socket
 import time
 
+from assent.config.folders import NoHome
 from assent.gateway.engine import wire
 from assent.gateway.engine.place import Place, Unavailable, Unsafe, connect_or_start, find_place, user_file
 
@@ -101,11 +102,15 @@ def _run(wrap: Wrap, environment: Mapping[str, str]) -> int | None:
             return _wrap(place, _body(wrap, config, folder, environment))
         finally:
             os.close(place.descriptor)
+    except NoHome as error:
+        _say(str(error))
+        return 2
     except Unsafe as error:
         _say(f"{error}. Until then no server is started")
         return 2
     except (Unavailable, FileNotFoundError) as error:
-        _say(f"{error}; this server runs without the shared engine")
+        reason = error if isinstance(error, Unavailable) else "the current folder was removed"
+        _say(f"{reason}; this server runs without the shared engine")
         return None
 
 

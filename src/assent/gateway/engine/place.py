@@ -1,4 +1,4 @@
-"""Where the engine of a user is, and how the first door starts it. Imports the standard library alone.
+"""Where the engine of a user is, and how the first door starts it. Imports hardly more than the standard library.
 
 A lock file says whether an engine lives: whoever starts one holds its lock, hands the lock over with the listening
 socket, and the kernel frees it when the engine ends, however it ends.
@@ -15,6 +15,8 @@ import struct
 import sys
 import time
 from binascii import crc32
+
+from assent.config.folders import config_folder, state_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,25 +62,9 @@ class Place:
         return f"{self.folder}/{self.name}.log"
 
 
-def home(environment: Mapping[str, str]) -> str:
-    """The home folder of the user. Raises Unavailable if the system knows none."""
-    if environment.get("HOME"):
-        return environment["HOME"]
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_dir
-    except KeyError:
-        raise Unavailable("HOME is not set, and the system knows no home folder of this user") from None
-
-
 def user_file(environment: Mapping[str, str]) -> str:
     """The user's own configuration, which may not exist."""
-    return f"{environment.get('XDG_CONFIG_HOME') or home(environment) + '/.config'}/assent/assent.yaml"
-
-
-def state_folder(environment: Mapping[str, str]) -> str:
-    return f"{environment.get('XDG_STATE_HOME') or home(environment) + '/.local/state'}/assent"
+    return f"{config_folder(environment)}/assent.yaml"
 
 
 def find_place(config: str | None, environment: Mapping[str, str]) -> Place:

@@ -40,11 +40,8 @@ class Outlet:
             shared = socket.socket(fileno=descriptor)
             self._socket = shared
             return descriptor, lambda data: shared.send(data, socket.MSG_DONTWAIT)
-        if stat.S_ISFIFO(mode):
-            with suppress(OSError):
-                own = os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK)
-                os.close(descriptor)
-                return own, lambda data: os.write(own, data)
+        if stat.S_ISFIFO(mode) and (own := _opened_again(descriptor, os.O_WRONLY)) is not None:
+            return own, lambda data: os.write(own, data)
         self._thread = queue.SimpleQueue()
         threading.Thread(target=self._run, args=(descriptor, self._thread), daemon=True).start()
         return descriptor, lambda data: os.write(descriptor, data)
@@ -115,6 +112,16 @@ class Outlet:
             self._loop.call_soon_threadsafe(self._is_done.set)
 
 
+def _opened_again(descriptor: int, way: int) -> int | None:
+    """The same pipe or device for this process alone, which never waits; None where it cannot be opened again."""
+    try:
+        own = os.open(f"/proc/self/fd/{descriptor}", way | os.O_NONBLOCK | os.O_NOCTTY)
+    except OSError:
+        return None
+    os.close(descriptor)
+    return own
+
+
 class PassedStreams:
     """Lines in, lines out and lines of errors on descriptors that a door has passed on."""
 
@@ -123,7 +130,11 @@ class PassedStreams:
         self.gone = asyncio.Event()
         """Set when the client no longer reads."""
         self._input = descriptors[0]
-        self._held, self._reads, self._over = b"", False, False
+        mode = os.fstat(self._input).st_mode
+        if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+            self._input = _opened_again(self._input, os.O_RDONLY) or self._input
+        self._socket = socket.socket(fileno=self._input) if stat.S_ISSOCK(mode) else None
+        self._held, self._reads, self._over, self._is_closed = b"", False, False, False
         self._lines: deque[bytes] = deque()
         self._more = asyncio.Event()
         self._out = Outlet(descriptors[1], MOST_UNREAD, self.gone.set)
@@ -158,9 +169,14 @@ class PassedStreams:
             self._read()
 
     def _read(self) -> None:
-        # Nobody else reads here, so what can be read now is read without waiting.
+        # Another process may read here too: where nothing is left for this one, it does not wait for more.
         try:
-            piece = os.read(self._input, 65536)
+            if self._socket is not None:
+                piece = self._socket.recv(65536, socket.MSG_DONTWAIT)
+            else:
+                piece = os.read(self._input, 65536)
+        except BlockingIOError:
+            return
         except OSError:
             piece = b""
         *lines, self._held = (self._held + piece).split(b"\n") if piece else (self._held, b"")
@@ -176,6 +192,12 @@ class PassedStreams:
             self._loop.remove_reader(self._input)
 
     async def close(self, within: float = 2.0) -> None:
+        """Close all three, once: their numbers may belong to another client afterwards."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         self._pause()
         await asyncio.gather(self._out.close(within), self._errors.close(within))
+        if self._socket is not None:
+            self._socket.detach()
         os.close(self._input)
