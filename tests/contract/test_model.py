@@ -61,6 +61,7 @@ def test_everything_but_the_side_effect_can_be_left_out(field: str) -> None:
         ("output", {"type": "object"}),
         ("side_effects", []),
         ("audit_event", "other"),
+        ("events", {"item.sent": "/items"}),
         ("failure_modes", {}),
         ("idempotency", {"key": "auto"}),
         ("dry_run", {"mode": "required"}),

@@ -36,6 +36,7 @@ place_order: Place an order
   Secrets           /download/token
   Selects           filter, ids
   Produces          order
+  Events            item.sent for each /items/* of the result
   Bulk              more than 100 items are ambiguous
   Open world        yes
   Activity          Ordered {item} for {amount}

@@ -34,6 +34,7 @@ from assent.contract.parts import (
     Word,
     Words,
 )
+from assent.contract.pointers import Pointer
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 
 
@@ -111,6 +112,7 @@ def _idempotency(declared: Any, tier: Tier) -> Any:
 
 TOOL_NAME = r"^[A-Za-z0-9_.-]{1,128}$"
 ToolName = Annotated[str, StringConstraints(pattern=TOOL_NAME)]
+EventName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,200}$")]
 FailureCode = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_.-]{0,99}$")]
 PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\}")
 
@@ -156,6 +158,8 @@ class Contract(Part):
     """Every change outside the result, as sentences; also what a repetition does."""
     audit_event: Word
     """The event name in the audit log; default: the name and `.called`."""
+    events: Annotated[dict[EventName, Pointer], Field(min_length=1)] | None = None
+    """Further events by name, each with a JSON pointer into the structured result: one entry for each value there."""
     failure_modes: dict[FailureCode, FailureMode] = Field(default_factory=dict)
     """The complete list of its failures, by its own codes."""
     idempotency: Idempotency

@@ -151,6 +151,8 @@ def _rest(c: Contract) -> dict[str, list[str]]:
     for name in ("secrets", "selects", "produces"):
         if getattr(c, name):
             fields[name] = [", ".join(getattr(c, name))]
+    if c.events:
+        fields["events"] = [f"{name} for each {pointer} of the result" for name, pointer in c.events.items()]
     if c.bulk is not None:
         fields["bulk"] = [f"more than {c.bulk} items are ambiguous"]
     if c.open_world is not None:

@@ -71,9 +71,10 @@ def _argument_paths(tool: Tool) -> Iterator[tuple[str, Path]]:
 
 def _unknown_results(tool: Tool) -> Iterator[Fault]:
     c, schema = tool.contract, tool.definition.get("outputSchema")
-    for pointer in c.secrets:
+    read = [("secrets", one) for one in c.secrets] + [("events", one) for one in (c.events or {}).values()]
+    for field, pointer in read:
         if (known := _known_at(schema, tokens(pointer))) is not None:
-            yield _fault(tool, "secrets", tokens(pointer), known, "field of its result")
+            yield _fault(tool, field, tokens(pointer), known, "field of its result")
     if c.natural is not None and c.natural.until is not None:
         path = tokens(c.natural.until)
         known = _known_at(schema, path)

@@ -13,7 +13,7 @@ from assent.contract.documents import Validate, checker
 from assent.contract.expressions import Condition
 from assent.contract.member_names import Spelling
 from assent.contract.model import Contract
-from assent.contract.pointers import tokens
+from assent.contract.pointers import places, tokens
 from assent.contract.profiles import HistoricNames, Profile, profile
 from assent.contract.wire import Claims, read_claims
 from assent.contract.wire import definition as wire_definition
@@ -265,6 +265,16 @@ def record_event(name: str, /, **values: Any) -> None:
     if len(events) >= MOST_EVENTS:
         raise RuntimeError(f"a call can record at most {MOST_EVENTS} events")
     events.append(ToolEvent(name, canonical(values)))
+
+
+def events_in(contract: Contract, structured: Any) -> list[ToolEvent]:
+    """The events that a contract reads from a structured result, at most `MOST_EVENTS` in all."""
+    found: list[ToolEvent] = []
+    for name, pointer in (contract.events or {}).items():
+        values = [container[key] for container, key in places(structured, pointer)]
+        for value in (one for one in values if one is not None and one is not False):
+            found.append(ToolEvent(name, canonical(value if isinstance(value, dict) else {"value": value})))
+    return found[:MOST_EVENTS]
 
 
 def record_violation(code: str, **values: Any) -> None:

@@ -21,7 +21,7 @@ from assent.core.claims import NEVER, Settlement, State, as_time
 from assent.core.guard_finding import GuardFinding, finding_facts
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure, error_result, problem_in
 from assent.core.secrets import without_secrets
-from assent.core.tool import collecting_events, recorded_events
+from assent.core.tool import collecting_events, events_in, recorded_events
 from assent.pipeline.afford import connection_refusal
 from assent.pipeline.claim import Claim
 from assent.pipeline.guard import GuardedResult, guard_result, guards_of, read_in_time, remember, remember_failure
@@ -94,7 +94,7 @@ async def keep(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTr
             end = _end_of_result(claim, result, ports, trace)
     except Exception:
         end = _unknown(claim, ports)
-    if claim.id is not None or recorded_events():
+    if claim.id is not None or recorded_events() or claim.call.tool.contract.events:
         end = await _settle(claim, end, ports)
     kept = _remember(claim, end, ports)
     return _answer(claim, end, kept if isinstance(kept, dict) else await kept)
@@ -237,7 +237,7 @@ async def _settle(claim: Claim, end: RunEnd, ports: Ports) -> RunEnd:
     If it fails, or another process holds the claim, the end is in doubt.
     """
     now = ports.now()
-    events = _event_entries(claim, ports, now)
+    events = _event_entries(claim, end, ports, now)
     if claim.id is None:
         for event in events:
             ports.store.append(event)
@@ -282,9 +282,12 @@ def _entries(claim: Claim, end: RunEnd, now: float, ports: Ports) -> list[Entry]
     return entries
 
 
-def _event_entries(claim: Claim, ports: Ports, now: float) -> list[Entry]:
-    """The entries of the events that the tool recorded in this run."""
-    events = recorded_events()
+def _event_entries(claim: Claim, end: RunEnd, ports: Ports, now: float) -> list[Entry]:
+    """The entries of the events that the tool recorded, and of those that its contract reads in the result."""
+    events, contract = recorded_events(), claim.call.tool.contract
+    if contract.events and end.state is State.SUCCEEDED and end.stored is not None:
+        shown = without_secrets(contract, end.stored)
+        events = [*events, *events_in(contract, shown.get("structuredContent"))]
     if not events:
         return []
     joined = {"claim": ports.keyed_hash(claim.id)} if claim.id is not None else {}

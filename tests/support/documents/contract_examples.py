@@ -31,6 +31,7 @@ tools:
     output: {type: object, properties: {download: {type: object}}}
     side_effects: ["Charges the account.", "Repeating with the same key charges nothing."]
     audit_event: order.placed
+    events: {item.sent: "/items/*"}
     failure_modes: {card_declined: {class: no_effect, status: 402}}
     idempotency: {recovery: none, key: required, argument: idempotency_key, forward: header, retention: 30d}
     dry_run: {mode: offered, argument: dryRun, within: 10m}
@@ -69,6 +70,7 @@ FULL: dict[str, Any] = {
     "output": {"type": "object", "properties": {"download": {"type": "object"}}},
     "side_effects": ["Charges the account.", "Repeating with the same key charges nothing."],
     "audit_event": "order.placed",
+    "events": {"item.sent": "/items/*"},
     "failure_modes": {"card_declined": {"class": "no_effect", "status": 402}},
     "idempotency": {
         "recovery": "none",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from assent.config.folders import state_folder
 from assent.gateway.engine import client, place
 
 _HOMES: list[Mapping[str, str]] = []
@@ -22,7 +23,7 @@ def stopped_after_test(environment: dict[str, str]) -> dict[str, str]:
 def stop_engines() -> None:
     while _HOMES:
         environment = _HOMES.pop()
-        if Path(place.state_folder(environment)).exists():
+        if Path(state_folder(environment)).exists():
             stop_engine(environment)
 
 
