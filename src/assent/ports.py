@@ -27,6 +27,7 @@ from assent.core.open_questions import OpenQuestions
 from assent.core.outcome import Outcome
 from assent.core.policy_verdict import PolicyVerdict
 from assent.core.principal import Principal
+from assent.core.question import Background
 from assent.core.quotas import NOTHING, Quotas, RateLimit, SpendBudget
 from assent.core.stop_switch import NO_STOPS, StopSet
 from assent.core.tool import Tool
@@ -551,6 +552,9 @@ class Flow(Protocol):
     def hear(self, principal: Principal, conversation: ConversationRef, now: float) -> Later[object] | None:
         """Add the user's words of a conversation, apart from any call."""
 
+    def background(self, call: Call, now: float) -> Background:
+        """What the conversation of a call tells a person who must decide about it."""
+
     def report(self, tenant: str) -> list[dict[str, Any]]:
         """The conversations of a tenant, the newest first: what entered and what was decided, without values."""
 
@@ -580,6 +584,12 @@ class Rules(NamedTuple):
     """What critical calls ask of callers and approvers where neither the contract nor the configuration says more."""
     connections: frozenset[str] = frozenset()
     """The upstreams that people connect with an account of theirs."""
+
+    def background(self, call: Call, now: float) -> Background:
+        """What a question tells of a conversation. No approval is bound to it: it explains the call, and changes."""
+        if self.flow is not None:
+            return self.flow.background(call, now)
+        return Background(call.conversation.user_text if call.conversation is not None else "")
 
     def counts(self, tool: Tool) -> bool:
         """Whether a limit or a budget can count calls of a tool."""

@@ -13,12 +13,6 @@ import pytest
 from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 from mcp.server.mcpserver import MCPServer
-from support.console_browser import Browser, signed_in
-from support.gateways import shop_gateway
-from support.hook_events import Agent
-from support.problems import problem
-from support.transports import ROOT
-from support.wrap_process import ASSENT, home
 
 from assent import Assent, contract
 from assent.cli import cli
@@ -27,9 +21,15 @@ from assent.core.principal import Principal
 from assent.hooks.door import HookSource
 from assent.pipeline.client_answer import KNOWN_CLIENTS
 from assent.testing import World
+from support.agents.hook_events import Agent
+from support.clients.transports import ROOT
+from support.console.plain_browser import Browser, signed_in
+from support.decisions.problems import problem
+from support.gateway.gateways import shop_gateway
+from support.gateway.wrap_process import ASSENT, home
 
 ERAS = ["legacy", "2026-07-28"]
-ODD = str(ROOT / "tests" / "support" / "odd_server.py")
+ODD = str(ROOT / "tests" / "support" / "servers" / "odd_server.py")
 
 
 class Script:

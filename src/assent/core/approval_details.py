@@ -15,7 +15,16 @@ from assent.core.action_template import ActionTemplate, BadTemplate
 from assent.core.call import Call
 from assent.core.link_hosts import host_of_authority, host_of_link
 from assent.core.principal import Principal
-from assent.core.question import argument_warnings, shown_value, texts_in, unknown_warnings, visible
+from assent.core.question import (
+    Background,
+    SeenRecord,
+    argument_warnings,
+    last_words,
+    shown_value,
+    texts_in,
+    unknown_warnings,
+    visible,
+)
 from assent.core.shown_arguments import ShownArguments
 
 _VERBS: dict[Tier, str] = {
@@ -30,13 +39,21 @@ _MOST_SELECTED = 80
 
 
 def details_of(
-    call: Call, shown: ShownArguments, *, why: str | None, price: str | None, leads_to: Sequence[tuple[str, str]]
+    call: Call,
+    shown: ShownArguments,
+    *,
+    why: str | None,
+    price: str | None,
+    leads_to: Sequence[tuple[str, str]],
+    background: Background,
 ) -> dict[str, Any]:
     """Everything a person needs to decide about a call. Values are plain JSON, not escaped, but for the sentences."""
     contract, stated = call.tool.contract, call.stated
     return {
         "title": contract.title,
-        "sentence": sentence_of(call, price),
+        "sentence": sentence_of(call, price, background.records),
+        "words": last_words(background.words),
+        "records": [{**one._asdict(), "fields": dict(one.fields)} for one in background.records],
         "activity": _activity(call),
         "upstream": call.tool.upstream,
         "contract": contract.digest,
@@ -61,21 +78,28 @@ def _activity(call: Call) -> str | None:
         return visible(contract.title)
 
 
-def sentence_of(call: Call, price: str | None) -> str:
+def sentence_of(call: Call, price: str | None, records: Sequence[SeenRecord] = ()) -> str:
     """One sentence about a call: who asks to do what with which tool. Everything in it is escaped."""
     contract, principal = call.tool.contract, call.principal
     where = f" on {visible(call.tool.upstream)}" if call.tool.upstream else ""
     cost = f" ({visible(price)})" if price else ""
     who, verb = visible(principal.id), _VERBS[contract.side_effect]
     asks = f"{visible(principal.actors[0].id)} asks for {who}" if principal.actors else f"{who} asks"
-    return f"{asks} to {verb}{cost} with {visible(contract.title)}{where}{_selected(call)}."
+    return f"{asks} to {verb}{cost} with {visible(contract.title)}{where}{_selected(call, records)}."
 
 
-def _selected(call: Call) -> str:
-    """The first two arguments that say what the call is about: those that select, otherwise any short ones."""
+def _selected(call: Call, records: Sequence[SeenRecord]) -> str:
+    """The first two arguments that say what the call is about: those that select, otherwise any short ones.
+
+    An id is followed by the title of what it stands for.
+    """
     stated = call.stated
+    titles = {one.argument: dict(one.fields).get("title") for one in records}
     names = [name for name in call.tool.contract.selects or stated if isinstance(stated.get(name), str | int | float)]
-    return "".join(f", {visible(name)} {_short(stated[name])}" for name in names[:2])
+    return "".join(
+        f", {visible(name)} {_short(stated[name])}" + (f" ({_short(title)})" if (title := titles.get(name)) else "")
+        for name in names[:2]
+    )
 
 
 def _short(value: str | float) -> str:

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assent.core.characters import BLANK, HIDDEN_CATEGORIES, describe_look_alikes, look_alikes
 from assent.core.link_hosts import misread_host
@@ -29,6 +29,27 @@ MOST_MARKS = 2
 _ORDINARY = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _PLAIN = re.compile(r"[\x20-\x5b\x5d-\x7e]*\Z")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
+
+
+class SeenRecord(NamedTuple):
+    """What an argument of a call stands for, as a result said it. Everything in it is as it came."""
+
+    argument: str
+    value: Any
+    tool: str
+    """The tool that answered with it; empty if nothing that was read says what it is."""
+    fields: tuple[tuple[str, str], ...]
+
+
+class Background(NamedTuple):
+    """What a conversation tells of a call: the user's words, and what its ids stand for."""
+
+    words: str = ""
+    records: tuple[SeenRecord, ...] = ()
+
+
+MOST_WORDS = 600
+"""Characters of the user's words that a question shows, the newest."""
 
 
 def visible(text: str) -> str:
@@ -110,12 +131,16 @@ def question(
     why: str | None,
     price: str | None = None,
     leads_to: Sequence[tuple[str, str]] = (),
+    background: Background = Background(),  # noqa: B008 - immutable
 ) -> str:
     """The whole text of a confirmation; `leads_to` holds the arguments that are paths, each with its real path."""
     contract = call.tool.contract
     lines = [f"{visible(contract.title)} ({contract.name}) — {contract.side_effect}, {contract.risk} risk"]
     lines += [f"On the server {visible(call.tool.upstream)}"] if call.tool.upstream else []
     lines += [f"Asked for by {visible(call.principal.id)} ({call.principal.kind})"]
+    if background.words:
+        lines.append(f"The user's words, as the client reports them: {quoted(last_words(background.words))}")
+    lines += _section("What it is about", [record_line(one) for one in background.records])
     if call.principal.mode == "test":
         lines.append("Against the test endpoint.")
     elif call.tool.has_test:
@@ -134,6 +159,18 @@ def question(
     real = [f"{name} leads to {quoted(path)} on this machine." for name, path in leads_to]
     warnings = (*real, *unknown_warnings(shown.unknown), *argument_warnings(call.stated))
     return "\n".join([*lines, *(f"Warning: {warning}" for warning in warnings)])
+
+
+def last_words(words: str) -> str:
+    """The newest words of the user."""
+    return words if len(words) <= MOST_WORDS else "…" + words[-MOST_WORDS:]
+
+
+def record_line(one: SeenRecord) -> str:
+    """What an argument stands for, on one line, with everything that cannot be seen written out."""
+    said = ", ".join(f"{what} {quoted(text)}" for what, text in one.fields)
+    known = f"{said} (as {visible(one.tool)} answered)" if said else "nothing that was read says what it is"
+    return f"{visible(one.argument)} {shown_value(one.value)}: {known}"
 
 
 def unknown_warnings(names: Sequence[str]) -> list[str]:

@@ -77,7 +77,9 @@ async def _find_or_ask(
         return None
     if approval is None:
         await _require_room(draft, ports)  # Before the text is made: it can be large.
-        approval = await _ask(_rendered(draft, call, rehearsed, why, leads_to), call, ports)
+        said: dict[str, Any] = {"why": why, "price": rehearsed.price.shown, "leads_to": leads_to}
+        said["background"] = ports.rules.background(call, ports.now())
+        approval = await _ask(_rendered(draft, call, rehearsed.preview, said), call, ports)
     if has_answer(call, approval):
         approval = await record_answer(approval, call, ports)
     approval = _judge(approval, call, ports, trace)
@@ -185,15 +187,12 @@ def _draft(
     )
 
 
-def _rendered(
-    draft: Approval, call: Call, rehearsed: Rehearsed, why: str | None, leads_to: Sequence[tuple[str, str]]
-) -> Approval:
+def _rendered(draft: Approval, call: Call, preview: Any, said: dict[str, Any]) -> Approval:
     """The question with what a person reads."""
     try:
-        shown = shown_arguments(call, rehearsed.preview)
+        shown = shown_arguments(call, preview)
     except TooLarge as error:
         raise Refusal("confirm.too_large", str(error)) from None
-    said: dict[str, Any] = {"why": why, "price": rehearsed.price.shown, "leads_to": leads_to}
     return replace(draft, text=question(call, shown, **said), details=details_of(call, shown, **said))
 
 

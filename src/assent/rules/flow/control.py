@@ -19,9 +19,11 @@ from assent.contract.tiers import Tier
 from assent.core.call import Call, ConversationRef
 from assent.core.guard_finding import GuardFinding
 from assent.core.principal import Principal
+from assent.core.question import Background
 from assent.core.tool import Tool
 from assent.rules.flow.conversation import Conversation, Origin, new_hash, written
 from assent.rules.flow.judgement import Concern, judge
+from assent.rules.flow.records import RecordMemory
 from assent.rules.flow.roles import may_have_title
 from assent.rules.flow.user_words import UserWords
 from assent.rules.flow.values import Readings
@@ -49,6 +51,7 @@ class _Memory:
     hash: Any = field(default_factory=new_hash)
     conversations: OrderedDict[tuple[str, str, str], Conversation] = field(default_factory=OrderedDict)
     size: int = 0
+    records: RecordMemory = field(default_factory=RecordMemory)
 
 
 class FlowControl:
@@ -119,6 +122,8 @@ class FlowControl:
         """Remember what came out of a result, and return the result as the caller gets it, or what to await."""
         readings = call.scratch.pop("readings", None) if call.scratch is not None else None
         whole = written(result)
+        who, name = call.principal, call.conversation.name if call.conversation is not None else ""
+        self._memory.records.keep((who.tenant, who.id, name), call.tool.name, result, now, len(whole))
         if len(whole) > AT_ONCE:
             return self._remember_apart(call, result, now, readings, whole)
         return self.take(call.principal, call.conversation, call.tool, result, now, readings, whole)
@@ -198,6 +203,13 @@ class FlowControl:
             return self._hear_apart(principal, conversation, now)
         self._hear(seen, conversation)
         return None
+
+    def background(self, call: Call, now: float) -> Background:
+        """The user's words in the conversation of a call, and what its ids stand for."""
+        seen = self._conversation(call.principal, call.conversation, now)
+        since = 0.0 if seen.name else now - self.window
+        key, words = (seen.tenant, seen.principal, seen.name), seen.user.text
+        return Background(words, self._memory.records.named_by(key, call, words, since))
 
     def conversations(self, tenant: str) -> list[Conversation]:
         """The conversations of a tenant, the newest first."""

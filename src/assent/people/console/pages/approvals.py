@@ -30,7 +30,7 @@ from assent.people.console.templating import as_duration
 ROWS = 50
 RECENT = 15 * 60.0
 _PARTS = "title activity upstream requester_kind actors why price side_effects arguments preview targets warnings"
-_NO_DETAILS: dict[str, Any] = dict.fromkeys(_PARTS.split())
+_NO_DETAILS: dict[str, Any] = dict.fromkeys([*_PARTS.split(), "words", "records"])
 """Stands for the parts of an approval of an earlier version, which has its text only."""
 _DONE = {
     "approved": "Approved. The agent's next identical call runs.",
@@ -102,7 +102,7 @@ async def _one(page: PageRequest, problem: str = "", status: int = 200) -> Respo
 
 
 def _shown(page: PageRequest, approval: dict[str, Any]) -> dict[str, Any]:
-    details, last = approval["details"] or _NO_DETAILS, approval.get("last")
+    details, last = {**_NO_DETAILS, **(approval["details"] or {})}, approval.get("last")
     earlier = last["details"] if last and approval["details"] else None
     return {
         "approval": approval,
