@@ -468,10 +468,6 @@ class Work(Protocol):
         """
         ...
 
-    async def turn(self) -> None:
-        """Wait for a turn to check something large, so that other work runs between two checks."""
-        ...
-
     def holding(self, claim_id: str | None, epoch: int) -> AbstractContextManager[None]:
         """Keep a claim's lease alive while its effect runs."""
         ...

@@ -15,8 +15,7 @@ from mcp.server import MCPServer
 from assent.contract.documents import schema_validator
 from assent.contract.model import Contract
 from assent.core.tool import MOST_VALUES, compile_tool
-from assent.pipeline.effects import EffectRunner
-from assent.stores import MemoryStore
+from assent.rules.guards.workload import run_apart
 from support.clients.transports import over_http
 from support.gateway.gateways import gateway, post, rpc
 
@@ -78,10 +77,10 @@ def test_objects_compared_with_many_others_are_counted() -> None:
 
 async def test_leases_are_extended_between_large_checks() -> None:
     """A hundred large checks arrive in one pass of the event loop; the heartbeat comes between the first of them."""
-    work, order = EffectRunner(MemoryStore(), time.time), list[str]()
+    order = list[str]()
 
     async def check(number: int) -> None:
-        await work.turn()
+        await run_apart(lambda: None, 1.0, "ann")
         order.append(f"check {number}")
 
     async def beat() -> None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import orjson
@@ -23,6 +24,7 @@ from assent.mcp.requests import Era, McpRequest, is_notification, is_request, is
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import DEFAULT_BOUNDS, JsonLimits, Malformed
 from assent.mcp.tracing import TRACING
+from assent.rules.guards.workload import MICROS, owner_of, run_apart
 from assent.web.asgi import App, Headers, Receive, Scope, Send
 from assent.web.http import (
     BodyTooLarge,
@@ -36,6 +38,8 @@ from assent.web.http import (
 
 logger = logging.getLogger(__name__)
 
+AT_ONCE = 50_000
+"""The bytes of a message that is parsed on the event loop; a longer one is parsed in a thread."""
 REQUEST_CANCELLED = -32800
 MOST_STREAMS_OF_ONE = 256
 _NOTICE = "notifications/"
@@ -142,7 +146,11 @@ class McpEndpoint:
         raw = whole_body(exchange.receive, self.bounds.size)
         if raw is None:
             raw = await read_body(exchange.scope["headers"], exchange.receive, self.bounds.size)
-        message = read_message(raw, self.bounds)
+        if len(raw) <= AT_ONCE:
+            message = read_message(raw, self.bounds)
+        else:
+            read = partial(read_message, raw, self.bounds)
+            message = await run_apart(read, len(raw) * MICROS, owner_of(exchange.caller))
         if exchange.caller.only is not None and not _is_offered(message):
             return await _refuse(exchange.send, 401, INVALID_REQUEST, _ONLY_TOOLS)
         method = message.get("method") if message.__class__ is dict else None

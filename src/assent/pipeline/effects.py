@@ -88,7 +88,6 @@ class EffectRunner:
         self._last_sweep = now()
         self._draining = self._ending = False
         self._cancelled_count = 0
-        self._turns = asyncio.Lock()
 
     def shield(self, effect: Coroutine[Any, Any, T], presence: Presence | None = None) -> Awaitable[T]:
         """Run an effect so that it continues when its caller disconnects.
@@ -121,15 +120,6 @@ class EffectRunner:
             raise
         finally:
             self._tasks.discard(task)
-
-    async def turn(self) -> None:
-        """Wait for a turn to check something large.
-
-        A check blocks the event loop while it runs. Between two large checks the loop runs once, so that leases are
-        extended and other callers are answered, however many large calls arrive at once.
-        """
-        async with self._turns:
-            await asyncio.sleep(0)
 
     def _sweep_sometimes(self) -> None:
         """Start a cleanup now and then; a clock that was set back does not stop it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, NamedTuple
 
 import orjson
@@ -24,12 +25,12 @@ from assent.core.secrets import without_secrets
 from assent.core.tool import collecting_events, events_in, recorded_events
 from assent.pipeline.afford import connection_refusal
 from assent.pipeline.claim import Claim
-from assent.pipeline.guard import GuardedResult, guard_result, guards_of, read_in_time, remember, remember_failure
+from assent.pipeline.guard import GuardedResult, guard_result, guards_of, read_in_time, remember
 from assent.pipeline.record import CallTrace, always
 from assent.pipeline.rehearse import use_rehearsal
 from assent.pipeline.remedies import doubt_refusal, dry_run_refusal
 from assent.ports import Confined, NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
-from assent.rules.guards.workload import Later
+from assent.rules.guards.results import read_apart
 
 SUSPENDED_FOR = 600.0
 
@@ -70,7 +71,7 @@ async def execute(claim: Claim, ports: Ports, trace: CallTrace) -> Answer:
             end = await _settle(claim, _end_of_failure(claim, error, ports, trace), ports)
             if isinstance(error, NotReached) and end.state is State.FAILED_NO_EFFECT:
                 end = end._replace(error=await connection_refusal(claim.call, ports, error.scope) or end.error)
-            kept = _remember(claim, end, ports)
+            kept = remember(claim.call, end.error or end.result or {}, ports)
             return _answer(claim, end, kept if isinstance(kept, dict) else await kept)
         return await keep(claim, result, ports, trace)
 
@@ -86,31 +87,26 @@ async def _use_rehearsal(claim: Claim, ports: Ports) -> None:
 async def keep(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> Answer:
     """Settle a claim with the tool's result and return it; if it cannot be checked, the claim is in doubt."""
     try:
-        if (claim.call.tool.check_output is not None or ports.rules.guards) and is_large(result):
-            await ports.work.turn()
+        read = partial(_end_of_result, claim, result, ports, trace)
         if guards_of(claim.call.tool, ports.rules)["results"]:
-            end = await read_in_time(claim.call, result, ports, lambda: _end_of_result(claim, result, ports, trace))
+            end = await read_in_time(claim.call, result, ports, read)
+        elif claim.call.tool.check_output is not None and is_large(result):
+            end = await read_apart(read, result, claim.call.principal)
         else:
-            end = _end_of_result(claim, result, ports, trace)
+            end = read()
     except Exception:
         end = _unknown(claim, ports)
     if claim.id is not None or recorded_events() or claim.call.tool.contract.events:
         end = await _settle(claim, end, ports)
-    kept = _remember(claim, end, ports)
+    kept = remember(claim.call, end.error or end.result or {}, ports)
     return _answer(claim, end, kept if isinstance(kept, dict) else await kept)
-
-
-def _remember(claim: Claim, end: RunEnd, ports: Ports) -> dict[str, Any] | Later[dict[str, Any]]:
-    if end.error is not None:
-        return remember_failure(claim.call, end.error, ports)
-    assert end.result is not None
-    return remember(claim.call, end.result, ports)
 
 
 def _answer(claim: Claim, end: RunEnd, kept: dict[str, Any]) -> Answer:
     """What the caller gets of a run whose end is stored."""
     if end.error is not None:
         raise end.error from None
+    assert end.result is not None
     suspended = claim.id if end.state is State.SUSPENDED else None
     resume = Resume(suspended, claim.epoch) if suspended is not None else None
     return Answer(kept, resume=resume)

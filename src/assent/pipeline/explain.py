@@ -159,8 +159,5 @@ class DirectWork:
     async def shield(self, effect: Coroutine[Any, Any, T], presence: Presence | None = None) -> T:
         return await effect
 
-    async def turn(self) -> None:
-        return None
-
     def holding(self, claim_id: str | None, epoch: int) -> AbstractContextManager[None]:
         return nullcontext()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any
 
 from assent.contract.documents import is_large
@@ -25,6 +26,7 @@ from assent.pipeline.rehearse import Rehearsed, rehearse
 from assent.pipeline.step_up import step_up
 from assent.pipeline.validate import validate
 from assent.ports import ClaimExists, Ports
+from assent.rules.guards.results import read_apart
 
 
 def govern(request: Request, ports: Ports) -> Coroutine[Any, Any, Outcome]:
@@ -44,9 +46,10 @@ async def run_stages(request: Request, ports: Ports, trace: CallTrace) -> Answer
     if not isinstance(stops, StopSet):
         stops = await stops
     missing = authorize(request, principal, tool, ports.rules, trace, stops)
-    if large := is_large(request.arguments):
-        await ports.work.turn()
-    call = validate(request, principal, tool, trace, large=large)
+    if is_large(request.arguments):
+        call = await read_apart(partial(validate, request, principal, tool, trace), request.arguments, principal)
+    else:
+        call = validate(request, principal, tool, trace, large=False)
     looking = recall(call, ports, trace)
     if looking is not None and (known := await looking) is not None:
         return known

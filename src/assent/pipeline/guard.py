@@ -257,16 +257,14 @@ def _misfit(call: Call, result: dict[str, Any], findings: list[GuardFinding]) ->
     return Refusal("guard.mask_misfit", rule=masked[0].rule)
 
 
-def remember(call: Call, result: dict[str, Any], ports: Ports) -> dict[str, Any] | Later[dict[str, Any]]:
+def remember(call: Call, given: dict[str, Any] | Exception, ports: Ports) -> dict[str, Any] | Later[dict[str, Any]]:
     """The result as the caller gets it, or what to await for it if it is large.
 
-    Flow control remembers the values that it brings into the conversation.
+    Flow control remembers the values that it brings into the conversation. The message of a failure counts too: an
+    upstream may have written it, and the caller reads it.
     """
+    if isinstance(given, Exception):
+        text = given.detail if isinstance(given, Refusal) else str(given)
+        given = {"content": [{"type": "text", "text": text}]}
     flow = ports.rules.flow
-    return result if flow is None else flow.remember(call, result, ports.now())
-
-
-def remember_failure(call: Call, error: Exception, ports: Ports) -> dict[str, Any] | Later[dict[str, Any]]:
-    """Remember the message of a failure: an upstream may have written it, and the caller reads it."""
-    text = error.detail if isinstance(error, Refusal) else str(error)
-    return remember(call, {"content": [{"type": "text", "text": text}]}, ports) if text else {}
+    return given if flow is None else flow.remember(call, given, ports.now())

@@ -16,7 +16,7 @@ from assent.core.principal import Rights
 from assent.core.tool import Tool
 from assent.mcp import strict_json
 from assent.pipeline.claim import admit
-from assent.pipeline.guard import guard_result_in_time, remember, remember_failure
+from assent.pipeline.guard import guard_result_in_time, remember
 from assent.pipeline.record import CallTrace
 from assent.pipeline.remedies import dry_run_refusal
 from assent.ports import NotReached, NotRun, Ports, Rules, ToolFailed
@@ -84,7 +84,7 @@ async def _answer(call: Call, missing: tuple[str, ...], price: Price, ports: Por
     try:
         answer = await _preview(call, missing, price, ports, trace)
     except Exception as error:
-        if not isinstance(kept := remember_failure(call, error, ports), dict):
+        if not isinstance(kept := remember(call, error, ports), dict):
             await kept
         raise
     kept = remember(call, answer.result, ports)

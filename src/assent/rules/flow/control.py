@@ -27,7 +27,7 @@ from assent.rules.flow.records import RecordMemory
 from assent.rules.flow.roles import may_have_title
 from assent.rules.flow.user_words import UserWords
 from assent.rules.flow.values import Readings
-from assent.rules.guards.workload import Later, run_apart
+from assent.rules.guards.workload import Later, owner_of, run_apart
 
 T = TypeVar("T")
 
@@ -302,7 +302,7 @@ def _work(seen: Conversation, given: ConversationRef | None) -> int:
 
 def _apart(work: Callable[[], T], size: int, principal: Principal) -> Later[T]:
     """Read so many characters in a thread: a microsecond each, or less."""
-    return run_apart(work, float(size), f"{principal.tenant}/{principal.id}")
+    return run_apart(work, float(size), owner_of(principal))
 
 
 def _labels_and_origin(tool: Tool, result: Mapping[str, Any], now: float) -> tuple[FlowLabelSet, Origin]:

@@ -9,7 +9,7 @@ from assent.rules.guards.context import Context
 from assent.rules.guards.lookups import Resolve, look_up, lookup_needs
 from assent.rules.guards.match import UnreadableInner
 from assent.rules.guards.rule import Denial, GuardRule
-from assent.rules.guards.workload import PER_VALUE, QUICK, beyond, load_of, run_apart
+from assent.rules.guards.workload import PER_VALUE, QUICK, beyond, load_of, owner_of, run_apart
 
 T = TypeVar("T")
 NOT_CHECKED = "it could not be checked"
@@ -59,7 +59,7 @@ async def in_time(rule: GuardRule, size: int, context: Context, work: Callable[[
         return work()
     micros = min(size, rule.most_characters) * rule.per_character
     principal = context.call.principal if context.call is not None else None
-    return await run_apart(work, micros, f"{principal.tenant}/{principal.id}" if principal is not None else "")
+    return await run_apart(work, micros, owner_of(principal) if principal is not None else "")
 
 
 def _too_much(rule: GuardRule, values: Mapping[str, Any]) -> str | None:

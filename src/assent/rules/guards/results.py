@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from json import JSONDecoder
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
+from assent.core.principal import Principal
 from assent.rules.guards.context import Context
 from assent.rules.guards.evaluate import objection_to
 from assent.rules.guards.rule import Denial, GuardRule
-from assent.rules.guards.workload import beyond, load_of
+from assent.rules.guards.workload import MICROS, Later, beyond, load_of, owner_of, run_apart
+
+T = TypeVar("T")
 
 LINK_TEXTS = ("uri", "name", "title", "description")
 BINARY_PARTS = frozenset({"image", "audio"})
@@ -30,6 +33,11 @@ def result_objection(rule: GuardRule, result: Mapping[str, Any], context: Contex
         return objection_to(rule, result if not rule.takes_fields else _view(result), context)
     found = [objection_to(rule, one, context) for one in documents(result)] or [objection_to(rule, {}, context)]
     return next((one for one in found if one is not None), None)
+
+
+def read_apart(work: Callable[[], T], document: Any, principal: Principal) -> Later[T]:
+    """Read a document in a thread, as `run_apart` does."""
+    return run_apart(work, json_size(document) * MICROS, owner_of(principal))
 
 
 def json_size(result: Mapping[str, Any]) -> int:

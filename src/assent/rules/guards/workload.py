@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakValueDictionary
 
+from assent.core.principal import Principal
+
 T = TypeVar("T")
 Later = Coroutine[Any, Any, T]
 """What to await."""
@@ -24,6 +26,8 @@ QUICK = 2_000.0
 LONG = 50_000.0
 """Checks that take longer wait for each other, not for shorter ones."""
 PER_VALUE = 2.0
+MICROS = 0.05
+"""Microseconds for a byte of JSON that is parsed, or checked against a schema."""
 LARGE = 20_000
 """Characters from which on a text is rewritten in a thread."""
 MOST_VALUES = 200_000
@@ -68,6 +72,10 @@ def beyond(load: Load, most_characters: int) -> str | None:
     if load.characters > most_characters:
         return f"it has more than {most_characters} characters to check"
     return f"it has more than {MOST_VALUES} values to check" if load.values > MOST_VALUES else None
+
+
+def owner_of(principal: Principal) -> str:
+    return f"{principal.tenant}/{principal.id}"
 
 
 async def run_large(work: Callable[[], T], size: int, owner: str) -> T:
