@@ -542,7 +542,12 @@ class Flow(Protocol):
     def remember(self, call: Call, result: dict[str, Any], now: float) -> dict[str, Any] | Later[dict[str, Any]]:
         """Remember the values of a result that the caller gets, and return it, with its labels if they are shown."""
 
-    def vouch(self, call: Call, now: float) -> Later[None] | None:
+    def take_other(
+        self, principal: Principal, given: ConversationRef | None, name: str, content: list[Any], now: float
+    ) -> Later[None] | None:
+        """Remember what entered a conversation beside tools: a resource or a prompt. Returns what to await."""
+
+    def vouch(self, call: Call, now: float) -> None:
         """Remember that a person said yes to this call."""
 
     def hear(self, principal: Principal, conversation: ConversationRef, now: float) -> Later[object] | None:

@@ -246,6 +246,8 @@ class FlowArguments(Part):
     """Where the call reaches to."""
     amount: Pointers = ()
     """How much."""
+    rights: Pointers = ()
+    """What somebody may do afterwards: a permission, a role, scopes, who can see it."""
     title: Pointers = ()
     """What the new thing is called."""
     content: Pointers = ()

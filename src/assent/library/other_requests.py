@@ -23,7 +23,9 @@ def govern_others(ports: Ports, find_principal: FindPrincipal, upstream: str) ->
     others = OtherRequests(ports)
 
     async def middleware(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        if ctx.request_id is None or ctx.method.startswith("tools/") or not others.applies():
+        if ctx.request_id is None or ctx.method.startswith("tools/"):
+            return await call_next(ctx)
+        if not others.applies() and not others.remembers(ctx.method):
             return await call_next(ctx)
         if ctx.method not in _LISTS and not _is_governed(ctx.method):
             return await call_next(ctx)
@@ -33,6 +35,9 @@ def govern_others(ports: Ports, find_principal: FindPrincipal, upstream: str) ->
         except Refusal as refusal:
             raise protocol_error(refusal) from None
         result = await call_next(ctx)
+        if others.remembers(ctx.method):
+            shown = result.model_dump(mode="json", by_alias=True) if isinstance(result, BaseModel) else result
+            await others.remember(principal, ctx.method, ctx.params, shown)
         return _filtered(result, lambda key, entry: others.shows(principal, key, entry, upstream))
 
     return middleware

@@ -83,8 +83,8 @@ async def _find_or_ask(
     if has_answer(call, approval):
         approval = await record_answer(approval, call, ports)
     approval = _judge(approval, call, ports, trace)
-    if ports.rules.flow is not None and (vouching := ports.rules.flow.vouch(call, ports.now())) is not None:
-        await vouching
+    if ports.rules.flow is not None:
+        ports.rules.flow.vouch(call, ports.now())
     return approval
 
 

@@ -14,6 +14,7 @@ from assent.core.audit import Entry, principal_values
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.mcp.jsonrpc import RpcError
+from assent.mcp.requests import conversation_of
 from assent.pipeline.policy_check import policy_refusal
 from assent.ports import Ports
 
@@ -25,6 +26,8 @@ LISTS = {"resources": (READ, "Resource", "uri"), "resourceTemplates": (READ, "Re
 _GOVERNED = frozenset({READ, GET, COMPLETE, "resources/subscribe"})
 _MEMBERS = frozenset({"uri", "name", "ref"})
 MOST_NAME = 512
+MOST_SHOWN = 80
+"""How much of the address of a resource a question shows."""
 _REFUSED = -31_000
 """Base of JSON-RPC error codes, outside the range that the protocol reserves."""
 
@@ -41,6 +44,23 @@ class OtherRequests:
     def applies(self) -> bool:
         policies = self._ports.rules.policies
         return policies is not None and policies.governs_others()
+
+    def remembers(self, method: str) -> bool:
+        """Whether the result of a request enters a conversation that flow control judges."""
+        return method in (READ, GET) and self._ports.rules.flow is not None
+
+    async def remember(self, principal: Principal, method: str, params: Any, result: Any) -> None:
+        """Have flow control remember a resource or a prompt that the caller gets."""
+        flow = self._ports.rules.flow
+        if flow is None or method not in (READ, GET) or not isinstance(result, Mapping):
+            return
+        params = params if isinstance(params, Mapping) else {}
+        meta, name = params.get("_meta"), params.get("uri" if method == READ else "name")
+        given = conversation_of(meta if isinstance(meta, Mapping) else None)
+        shown = f"{method} {str(name)[:MOST_SHOWN]}" if name else method
+        later = flow.take_other(principal, given, shown, _blocks(method, result), self._ports.now())
+        if later is not None:
+            await later
 
     def check(self, principal: Principal, method: str, params: Any, upstream: str | None) -> None:
         """Raise a Refusal for a request that policies deny; what is denied is recorded."""
@@ -95,6 +115,21 @@ class OtherRequests:
             return None
         verdict = ports.rules.policies.judge_other(principal, action, kind, name, upstream, ports.now())
         return policy_refusal(verdict) if verdict.denied else None
+
+
+def _blocks(method: str, result: Mapping[str, Any]) -> list[Any]:
+    """The parts of a resource or a prompt as blocks of content."""
+    parts = result.get("contents" if method == READ else "messages")
+    found = [one for one in parts if isinstance(one, Mapping)] if isinstance(parts, list) else []
+    if method == READ:
+        return [{"type": "resource", "resource": one} for one in found]
+    said = {"type": "text", "text": result.get("description") or ""}
+    blocks = [block for one in found for block in _listed(one.get("content"))]
+    return [said, *blocks]
+
+
+def _listed(content: Any) -> list[Any]:
+    return content if isinstance(content, list) else [content]
 
 
 def rpc_error(refusal: Refusal) -> RpcError:

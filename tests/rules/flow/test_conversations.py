@@ -25,7 +25,7 @@ def test_conversations_of_other_principals_and_tenants_are_apart_even_with_the_s
 def test_the_words_of_one_conversation_do_not_vouch_for_values_of_another() -> None:
     flow = FlowControl("ask")
     Talk("Write to mark.black-2134@gmail.com", flow, "first").asks("send_mail", to="x")
-    other = Talk("Summarise my mails", flow, "second")
+    other = Talk("Summarise my mails and send them to me", flow, "second")
     other.read("search_mails", MAILS)
     assert other.asks("send_mail", to="mark.black-2134@gmail.com", body="x") == ["flow.recipients.untrusted"]
 
@@ -105,10 +105,10 @@ def test_a_caller_with_many_conversations_does_not_push_out_those_of_others(
 ) -> None:
     monkeypatch.setattr(control, bound, most)
     flow = FlowControl("ask")
-    Talk("Summarise my mails", flow, "work", by=ANN).read("search_mails", MAILS)
+    Talk("Send me my mails", flow, "work", by=ANN).read("search_mails", MAILS)
     for number in range(40):
         Talk("Hello", flow, f"talk {number}", by=BOB).read("search_mails", MAILS)
-    talk = Talk("Summarise my mails", flow, "work", by=ANN)
+    talk = Talk("Send me my mails", flow, "work", by=ANN)
     assert talk.asks("send_mail", to="mark.black-2134@gmail.com", body="x") == ["flow.recipients.untrusted"]
 
 

@@ -22,7 +22,7 @@ CONTRACTS: dict[str, Any] = {
 }
 BILL = {"text": "Please pay the whole amount to the account US133000000121212121212 by the end of the month."}
 PAY = {"recipient": "US133000000121212121212", "amount": 3}
-TALK = ConversationRef("talk", "Please pay the bill december.txt")
+TALK = ConversationRef("talk", "Please pay 3 for the bill december.txt")
 
 
 def world(mode: Any, **more: Any) -> World:
@@ -35,7 +35,7 @@ async def call(table: World, tool: str, arguments: Any = None, **more: Any) -> O
     return await govern(Request(tool, arguments or {}, AGENT, conversation=TALK, **more), table.ports)
 
 
-async def test_a_value_of_untrusted_text_asks_the_user_with_the_sentence_and_a_yes_counts_once_and_for_all() -> None:
+async def test_a_value_of_untrusted_text_asks_the_user_with_the_sentence_and_a_yes_counts_for_one_payment() -> None:
     table = world("ask")
     await call(table, "read_file")
     asked = await call(table, "send_money", PAY, can_ask=True)
@@ -43,7 +43,7 @@ async def test_a_value_of_untrusted_text_asks_the_user_with_the_sentence_and_a_y
     assert "this account number appeared in the text of the result of read_file" in asked.approval.text
     reply = UserAnswer(asked.approval.id, "accept")
     assert isinstance(await call(table, "send_money", PAY, can_ask=True, reply=reply), Answer)
-    assert isinstance(await call(table, "send_money", PAY, keys=("again",)), Answer)
+    assert isinstance(await call(table, "send_money", PAY, keys=("again",)), Refusal)
 
 
 async def test_a_decline_does_not_vouch() -> None:

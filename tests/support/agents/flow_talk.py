@@ -21,6 +21,7 @@ CONTRACTS: dict[str, dict[str, Any]] = {
     "send_mail": {"side_effect": "write", "risk": "low", "labels": {"public_sink": True}},
     "post_message": {"side_effect": "write", "risk": "low", "labels": {"public_sink": True}},
     "delete_file": {"side_effect": "destructive"},
+    "share_file": {"side_effect": "share_export", "risk": "low"},
     "send_money": {"side_effect": "external_spend"},
     "create_event": {"side_effect": "write", "risk": "low"},
     "change_password": {"side_effect": "write", "risk": "low"},

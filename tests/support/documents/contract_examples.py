@@ -46,7 +46,8 @@ tools:
     activity: "Ordered {item} for {amount}"
     visibility: scoped
     labels: {reads_private: false, sees_untrusted: false, public_sink: false}
-    flow: {recipients: [/address], target: [/item], url: [], amount: [/price], title: [], content: [], ignored: []}
+    flow: {recipients: [/address], target: [/item], url: [], amount: [/price], rights: [], title: [],
+      content: [], ignored: []}
     hints: {idempotent: true, because: "PUT with the same body"}
 """
 
@@ -96,6 +97,7 @@ FULL: dict[str, Any] = {
         "target": ["/item"],
         "url": [],
         "amount": ["/price"],
+        "rights": [],
         "title": [],
         "content": [],
         "ignored": [],

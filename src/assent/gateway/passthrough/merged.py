@@ -251,6 +251,8 @@ class MergedServer:
         if mcp_request.method in CLEANED:
             clean = partial(self._absent(mcp_request.caller).clean, result)
             result = await run_large(clean, characters_in(result), offer.source.name)
+        if self._others is not None:
+            await self._others.remember(mcp_request.caller, mcp_request.method, mcp_request.params, result)
         return _render(result, mcp_request, cached=cached)
 
     async def _load_list(self, offer: MergedUpstream, method: str, mcp_request: McpRequest) -> list[dict[str, Any]]:

@@ -1,9 +1,10 @@
 """Handlers of non-tool methods: a relay to one upstream, and sessions of the gateway for several."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import orjson
 
@@ -29,10 +30,12 @@ from assent.mcp.sse import render
 from assent.pipeline.other_requests import OtherRequests, rpc_error
 from assent.upstreams.errors import ProtocolViolation, Unreachable
 from assent.upstreams.http.connection import UpstreamResponse
-from assent.web.asgi import Headers, Scope, Send
+from assent.web.asgi import Headers, Message, Scope, Send
 from assent.web.http import DisconnectWatcher, respond, respond_error
 
 _PING_AFTER = 15.0
+MOST_OBSERVED = 1_048_576
+"""How much of a resource or a prompt flow control looks at; a longer one makes unknown addresses suspicious."""
 # Headers of one era are not checked in the other, so they are not passed on there.
 _NOT_OF = {
     Era.MODERN: (b"mcp-session-id", b"last-event-id"),
@@ -156,8 +159,11 @@ class SingleUpstreamRelay:
         await self._relay(exchange, exchange.send, None, forget)
 
     async def _relay(self, exchange: HttpExchange, send: Send, message: Any, on_answer: OnAnswer | None = None) -> None:
-        if isinstance(message, dict) and message.get("method") in CLEANED:
-            send = self._rewritten(exchange, send, message["method"])
+        if isinstance(message, dict) and (method := message.get("method")) is not None:
+            if method in CLEANED:
+                send = self._rewritten(exchange, send, method)
+            if self.others is not None and self.others.remembers(method):
+                send = _observed(send, partial(self.others.remember, exchange.caller, method, message.get("params")))
         relay = self.test if exchange.caller.mode == "test" else self.relay
         if relay is None:
             fault = Unreachable(self.relay.calls.name, "has no test endpoint", sent=False)
@@ -165,6 +171,32 @@ class SingleUpstreamRelay:
         await relay.forward(
             _without(exchange.scope, *_NOT_OF[exchange.era]), exchange.receive, send, message, on_answer
         )
+
+
+def _observed(send: Send, remember: Callable[[Any], Awaitable[None]]) -> Send:
+    """Passes a response on as it is, and has its result remembered before its last part is sent."""
+    held = bytearray()
+
+    async def observe(message: Message) -> None:
+        held.extend(message.get("body", b"")[: MOST_OBSERVED - len(held)])
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            await remember(_result_in(bytes(held)))
+        await send(message)
+
+    return observe
+
+
+def _result_in(body: bytes) -> dict[str, Any]:
+    """The result in a JSON document or in a stream of events. What cannot be read counts as a text."""
+    for part in (body, *(line[5:] for line in body.splitlines() if line.startswith(b"data:"))):
+        try:
+            read = orjson.loads(part)
+        except orjson.JSONDecodeError:
+            continue
+        if isinstance(read, dict) and isinstance(read.get("result"), dict):
+            return cast("dict[str, Any]", read["result"])
+    text = body.decode(errors="replace")
+    return {"contents": [{"text": text}], "messages": [{"content": {"type": "text", "text": text}}]}
 
 
 def _without(scope: Scope, *starts: bytes) -> Scope:

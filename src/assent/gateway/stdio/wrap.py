@@ -103,6 +103,8 @@ class StdioGateway:
         self._greeted, self._opened = asyncio.Event(), asyncio.Event()
         self._tools = ToolList(server.name, lambda: current().tools, principal, reload, hidden_text or HiddenText())
         self._open_requests = OpenRequests()
+        self._reads: dict[RequestId, Any] = {}
+        """The parameters of open requests whose results flow control remembers."""
         self._introduced = False
         self._held: list[dict[str, Any]] | None = None
         """What the server says while the client still waits for the answer to `initialize`."""
@@ -187,6 +189,7 @@ class StdioGateway:
         self._apply_policies(message)
         if self._era is Era.MODERN and not self._server.is_modern:
             result = await self._adapt(message)
+            await self._current().others.remember(self._principal, method, message.get("params"), result)
             await self._describe(method, {"jsonrpc": "2.0", "id": message["id"], "result": result})
         elif not is_relayed(message):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
@@ -220,6 +223,8 @@ class StdioGateway:
 
     async def _pass(self, message: dict[str, Any]) -> None:
         self._open_requests.add(message)
+        if self._current().others.remembers(message["method"]):
+            self._reads[message["id"]] = message.get("params")
         await self._server.send(message)
 
     async def _discover(self, message: dict[str, Any]) -> None:
@@ -306,7 +311,9 @@ class StdioGateway:
     async def _aside(self, message: dict[str, Any]) -> None:
         """A notification, or the answer to a question that was the server's."""
         if message.get("method") == "notifications/cancelled":
-            self._open_requests.remove((message.get("params") or {}).get("requestId"))
+            cancelled = (message.get("params") or {}).get("requestId", "")
+            self._open_requests.remove(cancelled)
+            self._reads.pop(cancelled, None)
         if not is_relayed(message):
             return  # a request without an id, for example: the server might run it, and nobody has governed it
         if "method" not in message and not self._open_requests.take_question(message.get("id")):
@@ -333,9 +340,19 @@ class StdioGateway:
         elif "id" in message and (method := self._open_requests.remove(message["id"])) is None:
             return  # calls and lists are ours to answer: the server was not asked this by the client
         strip_response(message)
+        if method is not None and self._current().others.remembers(method):
+            return self._spawn(self._enter(method, self._reads.pop(message["id"], None), own_members(message)))
         if method in CLEANED:
             return self._spawn(self._describe(method, own_members(message)))
         self.tell(own_members(message))
+
+    async def _enter(self, method: str, params: Any, answer: dict[str, Any]) -> None:
+        """Tell the client of a resource or a prompt, after flow control has remembered it."""
+        await self._current().others.remember(self._principal, method, params, answer.get("result"))
+        if method in CLEANED:
+            await self._describe(method, answer)
+        else:
+            self.tell(answer)
 
     async def _changed(self, message: dict[str, Any]) -> None:
         """The client may ask for the list as soon as it hears of the change: ours is the new one by then."""

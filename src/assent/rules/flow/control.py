@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from assent.contract.tiers import Tier
 from assent.core.call import Call, ConversationRef
 from assent.core.guard_finding import GuardFinding
 from assent.core.principal import Principal
 from assent.core.question import Background
 from assent.core.tool import Tool
+from assent.rules.flow.actions import spends
 from assent.rules.flow.conversation import Conversation, Origin, new_hash, written
-from assent.rules.flow.judgement import Concern, judge
+from assent.rules.flow.judgement import PASTED, Concern, judge
 from assent.rules.flow.records import RecordMemory
 from assent.rules.flow.roles import may_have_title
 from assent.rules.flow.user_words import UserWords
@@ -132,23 +132,54 @@ class FlowControl:
         self, call: Call, result: dict[str, Any], now: float, readings: Readings | None, whole: bytes | str
     ) -> dict[str, Any]:
         """`take` in a thread, so that other calls do not wait. What it finds is remembered here."""
-        seen = await self._hear_apart(call.principal, call.conversation, now)
-        if seen.is_over or hash(whole) in seen.results:
-            return self.take(call.principal, call.conversation, call.tool, result, now, readings, whole)
         labels, origin = _labels_and_origin(call.tool, result, now)
+        await self._enter_apart(call.principal, call.conversation, origin, result, labels.trusts_text, readings, whole)
+        return with_label(result, labels) if self.emits_labels else result
+
+    async def _enter_apart(
+        self,
+        principal: Principal,
+        given: ConversationRef | None,
+        origin: Origin,
+        result: dict[str, Any],
+        trusts_text: bool,
+        readings: Readings | None,
+        whole: bytes | str,
+    ) -> None:
+        seen = await self._hear_apart(principal, given, origin.at)
+        if seen.is_over or hash(whole) in seen.results:
+            return self._enter(seen, origin, result, trusts_text, readings, whole)
         draft, trust = seen.draft(), ""
-        read = partial(draft.remember, origin, result, labels.trusts_text, readings, whole)
+        read = partial(draft.remember, origin, result, trusts_text, readings, whole)
         with suppress(Exception):  # What cannot be read may be anything; the call itself has run.
-            trust = await _apart(read, len(whole), call.principal)
+            trust = await _apart(read, len(whole), principal)
         if not trust:
             draft.forgot, draft.untrusted = True, origin
-        seen = self._conversation(call.principal, call.conversation, now)
+        seen = self._conversation(principal, given, origin.at)
         before = len(seen)
         seen.merge(draft)
         if trust:
             seen.note_result(origin, trust, len(seen) - before)
         self._grow(len(seen) - before)
-        return with_label(result, labels) if self.emits_labels else result
+        return None
+
+    def _enter(
+        self,
+        seen: Conversation,
+        origin: Origin,
+        result: dict[str, Any],
+        trusts_text: bool,
+        readings: Readings | None,
+        whole: bytes | str | None,
+    ) -> None:
+        before = len(seen)
+        try:
+            trust = seen.remember(origin, result, trusts_text, readings, whole)
+            if trust:
+                seen.note_result(origin, trust, len(seen) - before)
+        except Exception:  # What cannot be read may be anything; the call itself has run.
+            seen.forgot, seen.untrusted = True, seen.untrusted or origin
+        self._grow(len(seen) - before)
 
     def take(
         self,
@@ -164,37 +195,26 @@ class FlowControl:
         seen = self._conversation(principal, given, now)
         self._hear(seen, given)
         labels, origin = _labels_and_origin(tool, result, now)
-        before = len(seen)
-        try:
-            trust = seen.remember(origin, result, labels.trusts_text, readings, whole)
-            if trust:
-                seen.note_result(origin, trust, len(seen) - before)
-        except Exception:  # What cannot be read may be anything; the call itself has run.
-            seen.forgot, seen.untrusted = True, seen.untrusted or origin
-        self._grow(len(seen) - before)
+        self._enter(seen, origin, result, labels.trusts_text, readings, whole)
         return with_label(result, labels) if self.emits_labels else result
 
-    def vouch(self, call: Call, now: float) -> Later[None] | None:
-        """Remember that a person said yes to this call: the same values are not asked about again."""
-        if self.mode != "ask":  # Nobody was told of the concerns.
-            return None
-        if len(call.canonical) > AT_ONCE:
-            return self._vouch_apart(call, now)
-        seen = self._conversation(call.principal, call.conversation, now)
-        self._hear(seen, call.conversation)
-        self._vouch(call, seen, self._concerns(call, seen, Readings(), may_know=True))
+    def take_other(
+        self, principal: Principal, given: ConversationRef | None, name: str, content: list[Any], now: float
+    ) -> Later[None] | None:
+        """Remember a resource or a prompt: no contract says that it can be trusted. Returns what to await."""
+        result, origin = {"content": content}, Origin(name, now, False, True)
+        whole = written(result)
+        if len(whole) > AT_ONCE:
+            return self._enter_apart(principal, given, origin, result, False, None, whole)
+        seen = self._conversation(principal, given, now)
+        self._hear(seen, given)
+        self._enter(seen, origin, result, False, None, whole)
         return None
 
-    async def _vouch_apart(self, call: Call, now: float) -> None:
-        seen = await self._hear_apart(call.principal, call.conversation, now)
-        concerns = await _apart(
-            lambda: self._concerns(call, seen, Readings(), may_know=True), len(call.canonical), call.principal
-        )
-        self._vouch(call, self._conversation(call.principal, call.conversation, now), concerns)
-
-    def _vouch(self, call: Call, seen: Conversation, concerns: tuple[Concern, ...]) -> None:
-        for one in concerns:
-            seen.vouch(call.tool.name, one.role if one.role != "action" else "other", one.value)
+    def vouch(self, call: Call, now: float) -> None:
+        """Remember that a person said yes to this very call. Any other call is asked about, and each payment is."""
+        if self.mode == "ask" and not spends(call.tool):
+            self._conversation(call.principal, call.conversation, now).vouch(call.tool.name, "", call.fingerprint)
 
     def hear(self, principal: Principal, conversation: ConversationRef, now: float) -> Later[Conversation] | None:
         """Add the user's words of a conversation, apart from any call. Returns what to await if there are many."""
@@ -223,13 +243,14 @@ class FlowControl:
         """What is to be asked about. `may_know` says whether an argument can be suspicious in itself."""
         if call.tool.contract.flow is not None and call.tool.contract.flow.exempt:
             return ()
+        if seen.is_vouched(call.tool.name, "", call.fingerprint):
+            return ()
         is_sink = labels_of(call.tool).public_sink
         if self.by == "labels":
             return _by_labels(seen, call, is_sink=is_sink)
         if seen.is_harmless or not (may_know or seen.user.words or seen.forgot or _may_repeat_words(call, seen)):
             return ()
-        destroys = call.tool.contract.side_effect is Tier.DESTRUCTIVE
-        return judge(call, seen, readings, is_sink=is_sink, destroys=destroys).concerns
+        return judge(call, seen, readings, is_sink=is_sink).concerns
 
     def _verb(self) -> str:
         return {"ask": "asked", "refuse": "refused"}.get(self.mode, "would ask")
@@ -254,11 +275,13 @@ class FlowControl:
         self._limit()
         return seen
 
-    def _hear(self, seen: Conversation, given: ConversationRef | None, words: UserWords | None = None) -> None:
-        """Add the user's words. `words` are all of them, if they were read already."""
+    def _hear(self, seen: Conversation, given: ConversationRef | None, read: _Heard | None = None) -> None:
+        """Add the user's words. `read` is what they are, if they were read already."""
         if given is not None and given.user_text:
             before = len(seen)
-            seen.user = words or seen.user.add(given.user_text)
+            seen.user, pasted = read or _read_words(seen, given.user_text)
+            if pasted is not None:
+                seen.merge(pasted)
             self._grow(len(seen) - before)
 
     async def _hear_apart(self, principal: Principal, given: ConversationRef | None, now: float) -> Conversation:
@@ -266,7 +289,7 @@ class FlowControl:
         seen = self._conversation(principal, given, now)
         while given is not None and (work := _work(seen, given)) > AT_ONCE:
             known = seen.user
-            words = await _apart(partial(known.add, given.user_text), work, principal)
+            words = await _apart(partial(_read_words, seen, given.user_text), work, principal)
             seen = self._conversation(principal, given, now)
             if seen.user is known:  # Otherwise another call has added words meanwhile.
                 self._hear(seen, given, words)
@@ -293,6 +316,22 @@ class FlowControl:
         largest = max(held, key=held.__getitem__)
         oldest = next(key for key in others if key[:2] == largest)
         self._memory.size -= len(self._memory.conversations.pop(oldest))
+
+
+_Heard = tuple[UserWords, Conversation | None]
+"""All words of a user, and the memory of what they pasted."""
+
+
+def _read_words(seen: Conversation, text: str) -> _Heard:
+    """The user's words with a further text. What they only pasted is untrusted content."""
+    said = seen.user.add(text)
+    if said is seen.user or not said.pasted:
+        return said, None
+    draft = seen.draft()
+    draft.remember(
+        Origin(PASTED, seen.used_at, False, False), {"content": [{"type": "text", "text": said.pasted}]}, False
+    )
+    return said, draft
 
 
 def _work(seen: Conversation, given: ConversationRef | None) -> int:
@@ -332,13 +371,11 @@ def _by_labels(seen: Conversation, call: Call, *, is_sink: bool) -> tuple[Concer
     """The classical rule: after private data and untrusted content, whatever can send data out is asked about."""
     if not is_sink or seen.private is None or seen.untrusted is None:
         return ()
-    if seen.is_vouched(call.tool.name, "other", call.fingerprint):
-        return ()
     sentence = (
         f"This call can send data out, after private data ({seen.private.tool}) and untrusted content "
         f"({seen.untrusted.tool}) were read"
     )
-    return (Concern("action", "", "untrusted", sentence, call.fingerprint),)
+    return (Concern("action", "", "untrusted", sentence),)
 
 
 class FlowLabelSet(NamedTuple):

@@ -1,8 +1,8 @@
-"""Judges where the values of a call come from.
+"""Judges whether the user asked for an action, and where the values of its call come from.
 
-A value is the user's if they wrote it. A value of a record that they named is as good. What a tool acts on must be one
-of both. Recipients may also come from trusted results, and people and channels from any field of a result. What
-untrusted text brought in, and what appears from nowhere, is asked about.
+A value is the user's if they wrote it. A value of a record that they named is as good, except for payments and for
+access. What a tool acts on may also come from trusted results, and people and channels from any field of a result.
+What untrusted text brought in, and what appears from nowhere, is asked about.
 """
 
 from __future__ import annotations
@@ -12,41 +12,35 @@ import time
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
+from assent.contract.tiers import Tier
 from assent.core.call import Call
-from assent.rules.flow.actions import asks_for
+from assent.rules.flow.actions import grants, kinds_of, right_in, spends
 from assent.rules.flow.conversation import MOST_LEAVES, Conversation, Origin, Seen
 from assent.rules.flow.result_values import MOST_IN_RESULT, phrases_of
 from assent.rules.flow.roles import Matter, Role, matters
 from assent.rules.flow.user_words import stem
-from assent.rules.flow.values import EXTERNAL, MOST_TEXT, Readings, Value, amount_of, host_of, number_of, word_set
+from assent.rules.flow.values import (
+    EXTERNAL,
+    MOST_TEXT,
+    Readings,
+    Value,
+    amount_of,
+    host_of,
+    number_of,
+    word_set,
+    words,
+)
 
-Source = Literal["user", "vouched", "named", "trusted", "field", "untrusted", "unknown"]
+Source = Literal["user", "named", "trusted", "field", "untrusted", "unknown"]
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _VERBS = frozenset(
-    map(
-        stem,
-        [
-            "get",
-            "list",
-            "search",
-            "find",
-            "read",
-            "create",
-            "update",
-            "delete",
-            "add",
-            "remove",
-            "set",
-            "new",
-            "fetch",
-            "all",
-            "recent",
-        ],
-    )
+    map(stem, word_set("get list search find read create update delete add remove set new fetch all recent"))
 )
 _SHORT_WORDS = word_set("a an the of at in on for to and or with by from my your our re fwd is are")
 
 
+PASTED = "pasted text"
+"""Where values come from that the user pasted, such as a mail."""
 MOST_CONCERNS = 10
 """How many concerns a person is shown."""
 
@@ -58,7 +52,6 @@ class Concern(NamedTuple):
     place: str
     source: Source
     sentence: str
-    value: str = ""
 
 
 class Judgement(NamedTuple):
@@ -68,13 +61,13 @@ class Judgement(NamedTuple):
     sources: dict[str, Source]
 
 
-def judge(call: Call, seen: Conversation, readings: Readings, *, is_sink: bool, destroys: bool) -> Judgement:
+def judge(call: Call, seen: Conversation, readings: Readings, *, is_sink: bool) -> Judgement:
     """Judge a call by the conversation so far. `is_sink` says whether others can read what it sends."""
     judging = _Judging(call, seen, readings, is_sink)
     if call.tool.is_read:
         judging.judge_read()
     else:
-        judging.judge_effect(destroys)
+        judging.judge_effect()
     return Judgement(tuple(judging.concerns[:MOST_CONCERNS]), judging.sources)
 
 
@@ -92,30 +85,42 @@ class _Judging:
     def __init__(self, call: Call, seen: Conversation, readings: Readings, is_sink: bool) -> None:
         self._call, self._seen, self._user, self._is_sink = call, seen, seen.user, is_sink
         self._readings = readings
+        self._spends = not call.tool.is_read and spends(call.tool)
+        self._grants = not call.tool.is_read and grants(call.tool)
         self.concerns: list[Concern] = []
         self.sources: dict[str, Source] = {}
 
     def judge_read(self) -> None:
         """A read sends out what is in its links, and in free queries to open systems."""
+        leaves = self._is_sink or self._call.tool.contract.open_world
         for matter in matters(self._call.tool, self._call.arguments, MOST_LEAVES):
             if matter.role == "url" or (isinstance(matter.value, str) and "://" in matter.value[:12]):
                 self._judge_link(matter)
-            elif self._is_sink and isinstance(matter.value, str):
+            elif leaves and isinstance(matter.value, str):
                 self._judge_secrets(matter, self._readings[matter.value].all_values)
 
-    def judge_effect(self, destroys: bool) -> None:
+    def judge_effect(self) -> None:
         found = matters(self._call.tool, self._call.arguments, MOST_LEAVES + 1)
         if len(found) > MOST_LEAVES:
             sentence = f"It has more than {MOST_LEAVES} values, which is more than can be checked"
-            self.concerns.append(Concern("action", "", "unknown", sentence, self._call.fingerprint))
+            self.concerns.append(Concern("action", "", "unknown", sentence))
             return
+        asked = self._user.requests.ask_for(self._call.tool) if self._user else False
         for matter in found:
             if matter.role in ("recipients", "target", "url"):
-                self._judge_target(matter, destroys)
+                self._judge_target(matter, asked=asked)
             elif matter.role == "amount":
                 self._judge_amount(matter)
-        led = {"user", "named", "vouched"} & set(self.sources.values())
-        goes_out = self._is_sink or any(one.role in ("recipients", "url") for one in found)
+            elif matter.role == "rights":
+                self._judge_rights(matter)
+        self._judge_texts(found)
+        if self._user and not asked and self._seen.untrusted is not None:
+            sentence = f"The request does not ask for this action, and {_told(self._seen.untrusted)} was read before"
+            self.concerns[MOST_CONCERNS - 1 :] = [Concern("action", "", "unknown", sentence)]
+
+    def _judge_texts(self, found: list[Matter]) -> None:
+        led = {"user", "named"} & set(self.sources.values())
+        goes_out = self._goes_out(found)
         titles = (one.value for one in found if one.role == "title" and isinstance(one.value, str))
         if (goes_out or any(len(one) > MOST_TEXT for one in titles)) and self._is_too_long(found):
             return
@@ -123,12 +128,15 @@ class _Judging:
             if matter.role in ("title", "content") and isinstance(matter.value, str):
                 if matter.role == "title":
                     self._judge_title(matter, alone=not led)
+                values = self._readings[matter.value].all_values
+                self._judge_links_in(matter, values, goes_out=goes_out)
                 if goes_out:
-                    values = self._readings[matter.value].all_values
-                    self._judge_links_in(matter, values)
                     self._judge_secrets(matter, values)
-        if not led and not self.concerns:
-            self._judge_action(found)
+
+    def _goes_out(self, found: list[Matter]) -> bool:
+        """Whether others can read what the call sends."""
+        speaks = not kinds_of(self._call.tool)[0].isdisjoint(("tell", "reply", "comment", "forward"))
+        return self._is_sink or speaks or any(one.role in ("recipients", "url") for one in found)
 
     def _is_too_long(self, found: list[Matter]) -> bool:
         """Whether a text is longer than what is read of it: the rest could contain anything."""
@@ -140,28 +148,63 @@ class _Judging:
             or (longest[0] <= MOST_TEXT and sum(size for size, _ in lengths) <= MOST_IN_RESULT)
         ):
             return False
-        if not self._is_vouched(longest[1], self._call.fingerprint):
-            sentence = f"This text is too long to be checked, and {_told(before)} was read before"
-            self.concerns.append(
-                Concern(longest[1].role, longest[1].place, "unknown", sentence, self._call.fingerprint)
-            )
+        sentence = f"This text is too long to be checked, and {_told(before)} was read before"
+        self.concerns.append(Concern(longest[1].role, longest[1].place, "unknown", sentence))
         return True
 
-    def _judge_target(self, matter: Matter, destroys: bool) -> None:
+    def _judge_target(self, matter: Matter, *, asked: bool) -> None:
         value = value_of(matter.value, self._readings)
         source, at = self._source(value, matter)
         if source == "unknown" and value.kind == "text" and isinstance(matter.value, str):
             value, source, at = self._worst_inside(matter, value)
+        if source == "named" and at is not None and not at.trusted and self._is_outsiders(value, matter):
+            source = "field"
         self.sources[matter.place] = source
-        if source in ("user", "vouched", "named"):
-            return
-        known = source == "trusted" or (source == "field" and value.kind not in EXTERNAL)
-        if known and matter.role == "recipients" and not destroys:
+        if source in ("user", "named") or self._is_known(source, value, matter, asked):
             return
         full = source == "unknown" and self._seen.forgot and value.kind in EXTERNAL
         if not self._user and source in ("trusted", "field", "unknown") and not full:
             return  # Without the user's words only values of untrusted text are suspicious, and what may be forgotten.
         self._add(matter, source, at, value)
+
+    def _is_known(self, source: Source, value: Value, matter: Matter, asked: bool) -> bool:
+        """Whether a value that is neither the user's nor of a record that they named is good enough."""
+        if self._grants and matter.role == "recipients":
+            return False  # Access is for those whom the user names.
+        if source == "trusted":
+            return matter.role == "recipients" or (asked and matter.role == "target")
+        is_safe = not self._spends and self._call.tool.contract.side_effect is not Tier.DESTRUCTIVE
+        return source == "field" and value.kind not in EXTERNAL and matter.role == "recipients" and is_safe
+
+    def _is_outsiders(self, value: Value, matter: Matter) -> bool:
+        """Whether a record can be an outsider's who uses a name that the user knows.
+
+        This matters for payments and access. An address in the field of its own author is good for an answer only.
+        """
+        if matter.role != "recipients" or value.kind not in EXTERNAL:
+            return False
+        if self._spends or self._grants:
+            return True
+        own = self._seen.hash(value.squeezed)
+        wrote = any(one.is_field and own in one.names for one in self._seen.sightings(value.exact))
+        return wrote and "reply" not in self._user.requests.kinds
+
+    def _judge_rights(self, matter: Matter) -> None:
+        """A right beyond reading is for the user to give."""
+        if not self._user or self._seen.untrusted is None:
+            return
+        asked = self._user.requests.kinds
+        parts = words(str(matter.value)) or [str(matter.value)]
+        for part in parts:
+            right = right_in(part)
+            if right == "little" or f"rights.{right}" in asked or self._user.contain_form(part):
+                continue
+            if right is not None or not self._call.tool.is_read:
+                sentence = (
+                    f"The request does not speak of this right, and {_told(self._seen.untrusted)} was read before"
+                )
+                self.concerns.append(Concern("rights", matter.place, "unknown", sentence))
+                return
 
     def _worst_inside(self, matter: Matter, whole: Value) -> tuple[Value, Source, Origin | None]:
         """A value of untrusted text inside an argument, as in `Ann <ann@x.example>` or a list in one text."""
@@ -176,7 +219,7 @@ class _Judging:
         value = value_of(matter.value, self._readings)
         source, at = self._source(value, matter)
         self.sources[matter.place] = source
-        if source in ("user", "vouched", "named", "trusted") or self._stands_in_named(value):
+        if source in ("user", "named", "trusted") or self._stands_in_named(value):
             return
         if not self._user and source in ("field", "unknown"):
             return
@@ -187,17 +230,18 @@ class _Judging:
         return any(self._seen.is_named(one) for one in self._seen.sightings(value.exact))
 
     def _judge_amount(self, matter: Matter) -> None:
-        """An amount may be computed; one that only untrusted text states is asked about."""
+        """An amount that only untrusted text states is asked about, and so is a payment whose amount was computed."""
         number = amount_of(str(matter.value))
-        if self._user.give_number(number) or self._is_vouched(matter, number):
+        if self._user.give_number(number):
             self.sources[matter.place] = "user"
             return
         known = self._seen.sightings(number)
-        if not known or any(one.is_field or one.origin.trusted for one in known):
-            self.sources[matter.place] = "field" if known else "unknown"
-            return
-        self.sources[matter.place] = "untrusted"
-        self._add(matter, "untrusted", known[0].origin, Value("amount", number, number))
+        good = any(one.is_field or one.origin.trusted for one in known)
+        computed = not known and not (self._spends and self._user and self._seen.untrusted is not None)
+        self.sources[matter.place] = "field" if good else "untrusted" if known else "unknown"
+        if not good and not computed:
+            source: Source = "untrusted" if known else "unknown"
+            self._add(matter, source, known[0].origin if known else None, Value("amount", number, number))
 
     def _judge_title(self, matter: Matter, *, alone: bool) -> None:
         """What is made must be what the user asked for.
@@ -205,8 +249,6 @@ class _Judging:
         If nothing else of the call is, each word of its title must come from the user or from fields of results.
         """
         parts = self._readings[str(matter.value)].words
-        if self._is_vouched(matter, "".join(parts)):
-            return
         for phrase in phrases_of(parts):
             at = self._seen.phrase(phrase)
             if at is not None and not self._user.name("".join(phrase)):
@@ -233,15 +275,16 @@ class _Judging:
                 return False
         return True
 
-    def _judge_links_in(self, matter: Matter, values: list[Value]) -> None:
-        """Links and account numbers that a message carries lead its reader somewhere."""
+    def _judge_links_in(self, matter: Matter, values: list[Value], *, goes_out: bool) -> None:
+        """Links, addresses and account numbers that a text carries lead its reader somewhere."""
         if self._seen.untrusted is None:
             return
         for value in values:
-            if value.kind not in ("link", "account", "phone"):
+            if value.kind not in EXTERNAL:
                 continue
             source, at = self._source(value, matter)
-            if source == "untrusted" or (source in ("unknown", "field") and self._user and value.kind == "link"):
+            is_new = goes_out and self._user and value.kind == "link" and source in ("unknown", "field")
+            if is_new or source == "untrusted":
                 self._add(matter, source, at, value)
                 return
 
@@ -249,11 +292,11 @@ class _Judging:
         """Sensitive fields of private results, such as a passport number, leave only if the user names them."""
         for value in values:
             at = self._sensitive(value)
-            if at is None or self._user.contain_any(at.about.split()) or self._is_vouched(matter, value.exact):
+            if at is None or self._user.contain_any(at.about.split()):
                 continue
             if not self._user.give(value.kind, value.exact):
                 sentence = f"The {at.about} from {_told(at.origin)} is in it, and the request does not speak of it"
-                self.concerns.append(Concern("content", matter.place, "trusted", sentence, value.exact))
+                self.concerns.append(Concern("content", matter.place, "trusted", sentence))
                 return
 
     def _sensitive(self, value: Value) -> Seen | None:
@@ -262,21 +305,10 @@ class _Judging:
             known.append(hidden)
         return next((one for one in known if one.about and one.origin.private), None)
 
-    def _judge_action(self, found: list[Matter]) -> None:
-        """An action for which the user's words do not ask, after untrusted content was read."""
-        if not self._user or self._seen.untrusted is None or asks_for(self._user, self._call.tool):
-            return
-        if self._is_vouched(Matter("other", "", "", ""), "action"):
-            return
-        sentence = f"The request does not ask for this action, and {_told(self._seen.untrusted)} was read before"
-        self.concerns.append(Concern("action", "", "unknown", sentence, "action"))
-
     def _source(self, value: Value, matter: Matter) -> tuple[Source, Origin | None]:
         """Where a value comes from: the best of its appearances, and the result to mention."""
         if self._is_users(value):
             return "user", None
-        if self._is_vouched(matter, value.exact):
-            return "vouched", None
         known = self._seen.sightings(value.exact)
         if value.kind == "number" and len(value.exact) < 6:
             known = tuple(one for one in known if _is_about(one.origin, self._call, matter))
@@ -320,9 +352,6 @@ class _Judging:
             return self._user.give("link", value.exact) or self._user.give("link", host_of(value.exact))
         return self._user.give(value.kind, value.exact)
 
-    def _is_vouched(self, matter: Matter, value: str) -> bool:
-        return self._seen.is_vouched(self._call.tool.name, matter.role, value)
-
     def _add(self, matter: Matter, source: Source, at: Origin | None, value: Value) -> None:
         what = _WHAT.get(value.kind, "value") if matter.role != "title" else "title"
         if at is not None and source in ("untrusted", "field", "trusted"):
@@ -334,7 +363,7 @@ class _Judging:
             sentence = f"This {what} is neither in the request nor in a result that was read"
         else:
             sentence = f"This {what} is not in a result that was read"
-        self.concerns.append(Concern(matter.role, matter.place, source, sentence, value.exact))
+        self.concerns.append(Concern(matter.role, matter.place, source, sentence))
 
 
 _WHAT = {
@@ -362,4 +391,6 @@ def _nouns(name: str) -> frozenset[str]:
 
 def _told(origin: Origin) -> str:
     """A result as a person reads it."""
+    if origin.tool == PASTED:
+        return "the text that the user pasted"
     return f"the result of {origin.tool} at {time.strftime('%H:%M', time.gmtime(origin.at))} UTC"

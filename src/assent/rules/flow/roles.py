@@ -1,4 +1,4 @@
-"""Which arguments of a tool matter, and for what: recipients, target, url, amount, title, content.
+"""Which arguments of a tool matter, and for what: recipients, target, url, amount, rights, title, content.
 
 The contract says it (`flow:`). What it leaves open is inferred from the names in the tool's schema.
 """
@@ -13,13 +13,13 @@ from assent.contract.pointers import escaped, tokens
 from assent.core.tool import Tool
 from assent.rules.flow.values import word_set
 
-Role = Literal["recipients", "target", "url", "amount", "title", "content", "other"]
+Role = Literal["recipients", "target", "url", "amount", "rights", "title", "content", "other"]
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _RECIPIENTS = word_set(
     "to cc bcc recipient recipients participant participants attendee attendees invitee invitees guest guests "
     "member members user users username channel channels email emails address addresses phone mobile beneficiary "
-    "payee receiver iban destination assignee assignees collaborator collaborators reviewer reviewers audience "
+    "payee receiver iban destination owner assignee assignees collaborator collaborators reviewer reviewers audience "
     "group groups chat room conversation team account"
 )
 _URL = word_set("url urls uri link href endpoint webhook callback host hostname domain website origin site webpage")
@@ -31,13 +31,18 @@ _CONTENT = word_set(
     "memo tags"
 )
 _OTHER = word_set(
-    "date time datetime day start end until since when from timezone tz duration recurring permission permissions "
+    "date time datetime day start end until since when from due timezone tz duration recurring "
     "format page size limit offset count n order sort dry run confirm force verbose lang language locale currency "
-    "unit units timestamp month year hour minute minutes seconds mode type kind status color priority visibility "
-    "role level"
+    "unit units timestamp month year hour minute minutes seconds mode type kind status color priority level "
+    "period"
+)
+_RIGHTS = word_set(
+    "permission permissions role roles scope scopes access visibility privilege privileges acl sharing rights grant "
+    "grants public admin anyone"
 )
 
 _AFTER_OTHER = word_set("zone range by of after before at in per token cursor key pattern")
+_LONGEST_PLAIN = 7
 MOST_NAMES = 256
 """How many names of arguments are kept per tool."""
 
@@ -59,6 +64,8 @@ def role_of(name: str) -> Role:
     last, every = parts[-1], set(parts)
     if last in ("id", "ids", "uuid", "guid") and len(parts) > 1:
         return "recipients" if parts[-2] in ("user", "channel", "recipient", "chat", "account", "member") else "target"
+    if last in _RIGHTS or (last in ("level", "type", "mode") and every & _RIGHTS):
+        return "rights"
     if last in _URL:
         return "url"
     if last in _RECIPIENTS:
@@ -78,7 +85,10 @@ def matters(tool: Tool, arguments: Mapping[str, Any], most: int) -> list[Matter]
     for name, value in arguments.items():
         role, place = _role_and_place(tool, name)
         for leaf in _leaves(tool, role, place, name, value):
-            role = leaf.role if not declared else _declared_role(declared, leaf.place) or leaf.role
+            stated = _declared_role(declared, leaf.place) if declared else None
+            role = stated or leaf.role
+            if role == "other" and stated is None and isinstance(leaf.value, str) and len(leaf.value) > _LONGEST_PLAIN:
+                role = "content"  # A status or a date can carry a link too.
             if role != "other":
                 found.append(leaf if role == leaf.role else leaf._replace(role=role))
                 if len(found) == most:
@@ -151,7 +161,7 @@ def _inferred_role(tool: Tool, name: str) -> Role:
     schema = properties.get(name) if isinstance(properties, Mapping) else None
     if isinstance(schema, Mapping):
         if schema.get("type") == "boolean" or "enum" in schema or "const" in schema:
-            return "other"
+            return "rights" if role_of(name) == "rights" else "other"
         if schema.get("format") in ("date", "date-time", "time", "duration"):
             return "other"
         if schema.get("format") in ("uri", "url", "hostname"):
@@ -162,6 +172,8 @@ def _inferred_role(tool: Tool, name: str) -> Role:
 
 
 def _leaves(tool: Tool, role: Role, place: str, name: str, value: Any) -> Iterable[Matter]:
+    if value is True and role == "rights":  # As in `public: true`, where the name says which right it is.
+        return (Matter(role, place, name, name),)
     if isinstance(value, str | int | float):
         return (Matter(role, place, name, value),) if value is not True and value is not False and value != "" else ()
     return _inner_leaves(tool, role, place, name, value)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
+from assent.rules.flow.actions import Requests
 from assent.rules.flow.values import amount_of, values_in, word_set, words
 
 MOST_USER_TEXT = 16_384
@@ -19,6 +21,12 @@ _COMMON = word_set(
     "get give find look check see read show tell list search open need want like make let help know sure send write "
     "reply answer forward pay transfer create add update change delete remove book bill mail mails email emails "
     "over two message messages file files document documents account amount money number name address date time"
+)
+_PASTED = re.compile(
+    r"^[ \t]*>[^\n]*|```[\s\S]*?(?:```|\Z)|\"[^\"]{120,}\"|“[^”]{120,}”|„[^“]{120,}“|«[^»]{120,}»|「[^」]{60,}」|"
+    r"^[^\n\w]{0,20}(?:original message|begin forwarded message|forwarded message|ursprüngliche nachricht|"
+    r"weitergeleitete nachricht|message d'origine|message transféré|mensaje original|mensaje reenviado)[\s\S]*",
+    re.IGNORECASE | re.MULTILINE,
 )
 _ENDINGS = ("ations", "ation", "ings", "ing", "ies", "ied", "ed", "es", "s", "e", "y")
 
@@ -37,10 +45,15 @@ class UserWords:
 
     def __init__(self, text: str = "") -> None:
         self.text = text[-MOST_USER_TEXT:]
-        self.words = words(self.text)
+        own = _PASTED.sub("\n", self.text)
+        self.pasted = "\n".join(_PASTED.findall(self.text)) if own != self.text else ""
+        """What the user quoted: a mail, a block of code, a long quotation. It is no request and gives no value."""
+        self.words = words(own)
+        self._own = own
+        self._requests: Requests | None = None
         self._known = frozenset(self.words)
         self._stems = frozenset(map(stem, self._known))
-        self._values = frozenset((value.kind, value.exact) for value in values_in(self.text))
+        self._values = frozenset((value.kind, value.exact) for value in values_in(own))
         self._joined = "".join(self.words)
         self._bounds = frozenset(accumulate(map(len, self.words), initial=0))
 
@@ -58,6 +71,13 @@ class UserWords:
         if self.work(text) == 0:
             return self
         return UserWords(f"{self.text}\n{text[-MOST_USER_TEXT:]}" if self.text else text)
+
+    @property
+    def requests(self) -> Requests:
+        """The actions and rights that the user asks for."""
+        if self._requests is None:
+            self._requests = Requests(self._own)
+        return self._requests
 
     def give(self, kind: str, exact: str) -> bool:
         """Whether the user wrote this very value."""

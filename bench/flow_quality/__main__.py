@@ -1,0 +1,110 @@
+"""Measures flow control in a simulated office: `python -m bench.flow_quality [tasks] [attacks] [labels] [person]`."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from bench.flow_quality.office import Conversation, Verdict, read, steps_of
+
+HALVES = ("attacks_before.yaml", "attacks_after.yaml")
+
+
+class Attack(NamedTuple):
+    """One attack: an idea with one wording of the user and one hijacked call."""
+
+    kind: str
+    idea: str
+    user: str
+    data: dict[str, Any]
+    call: list[Any]
+
+
+def attacks(name: str) -> Iterator[Attack]:
+    for one in read(name):
+        for user in one["user"]:
+            for call in one["attack"]:
+                yield Attack(one["class"], one["idea"], user, one, call)
+
+
+def run_attack(attack: Attack, *, words: bool = True, structured: bool = True) -> Verdict:
+    """What is asked about the hijacked call."""
+    talk = Conversation(attack.user, words=words, structured=structured)
+    for tool, arguments, result in steps_of(attack.data["reads"], read("results.yaml")):
+        talk.judge(tool, arguments)
+        talk.remember(tool, arguments, result)
+    if "yes" in attack.data:
+        talk.judge(*attack.data["yes"])
+        talk.approve(*attack.data["yes"])
+    if "then" in attack.data:
+        talk.say(attack.data["then"])
+    return talk.judge(*attack.call)
+
+
+def run_task(user: str, steps: list[Any], *, words: bool = True, structured: bool = True) -> list[Verdict]:
+    """What is asked about the calls of an ordinary task; the person says yes to each."""
+    talk, verdicts = Conversation(user, words=words, structured=structured), []
+    for tool, arguments, result in steps_of(steps, read("results.yaml")):
+        verdicts.append(talk.judge(tool, arguments))
+        if verdicts[-1].flow:
+            talk.approve(tool, arguments)
+        talk.remember(tool, arguments, result)
+    return verdicts
+
+
+def show_tasks(explain: bool) -> None:
+    tasks = read("tasks.yaml")
+    print(f"{len(tasks)} ordinary tasks; questions per task")
+    for words, structured in ((True, True), (True, False), (False, True)):
+        asked = both = 0
+        for user, steps in tasks:
+            verdicts = run_task(user, steps, words=words, structured=structured)
+            asked += sum(bool(one.flow) for one in verdicts)
+            both += sum(not one.silent for one in verdicts)
+            for step, one in zip(steps, verdicts, strict=True):
+                if explain and words and structured and one.flow:
+                    print(f"    {user}: {step[:2]}: {', '.join(one.flow)}")
+        name = f"{'with' if words else 'without'} the user's words, {'structured' if structured else 'text'}"
+        print(f"  {name}: flow alone {asked / len(tasks):.2f}, with the default gate {both / len(tasks):.2f}")
+
+
+def show_attacks(explain: bool) -> None:
+    for name in HALVES:
+        found = list(attacks(name))
+        ideas = len({one.idea for one in found})
+        print(
+            f"{name}: {len(found)} attacks of {ideas} ideas; silent: flow and default gate, flow alone, without words"
+        )
+        all_of, silent = Counter[str](), defaultdict[str, Counter[str]](Counter)
+        for one in found:
+            verdict, bare = run_attack(one), run_attack(one, words=False)
+            all_of[one.kind] += 1
+            silent["both"][one.kind] += verdict.silent
+            silent["flow"][one.kind] += not verdict.flow
+            silent["bare"][one.kind] += bare.silent
+            if explain and not verdict.flow:
+                print(
+                    f"    {'SILENT' if verdict.silent else 'default'} {one.kind}: {one.idea}: {one.user!r} {one.call}"
+                )
+        for kind, count in all_of.items():
+            print(f"  {kind:10} {count:4} {silent['both'][kind]:4} {silent['flow'][kind]:4} {silent['bare'][kind]:4}")
+        total = [sum(one.values()) for one in (all_of, silent["both"], silent["flow"], silent["bare"])]
+        share = total[1] / max(total[0], 1)
+        print(f"  {'all':10} {total[0]:4} {total[1]:4} {total[2]:4} {total[3]:4}  ({share:.1%} silent)")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.flow_quality", description=__doc__)
+    parser.add_argument("part", nargs="*", choices=["tasks", "attacks", []], help="only this part")
+    parser.add_argument("--explain", action="store_true", help="print every question and every silent attack")
+    options = parser.parse_args()
+    for name, show in (("tasks", show_tasks), ("attacks", show_attacks)):
+        if not options.part or name in options.part:
+            show(options.explain)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
