@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol
@@ -77,7 +77,7 @@ def _is_offered(message: Any) -> bool:
     return isinstance(message, dict) and message.get("method") in _OFFERED
 
 
-def _recognize_nobody(_headers: Headers) -> Principal | None:
+def _recognize_nobody(_fields: Mapping[bytes, bytes]) -> Principal | None:
     return None
 
 
@@ -94,7 +94,7 @@ class McpEndpoint:
     bounds: JsonLimits = DEFAULT_BOUNDS
     path: str = "/mcp"
     cors: Cors = field(default_factory=Cors)
-    recognize: Callable[[Headers], Principal | None] = _recognize_nobody
+    recognize: Callable[[Mapping[bytes, bytes]], Principal | None] = _recognize_nobody
     """The callers that are known without any waiting; the others are authenticated."""
     reauthenticate: Authenticate | None = None
     """How the caller of an open stream is authenticated again; by default as at its start."""
@@ -106,15 +106,16 @@ class McpEndpoint:
         if scope["type"] != "http" or scope["path"].rstrip("/") != self.path:
             return await self.other(scope, receive, send)
         exchange = read_exchange(scope, receive, send)
-        if (refusal := self.host_policy.refuse(exchange.host, exchange.origin)) is not None:
+        fields = exchange.fields
+        origin = fields.get(b"origin")
+        if (refusal := self.host_policy.refuse(fields.get(b"host"), origin)) is not None:
             return await respond_error(send, *refusal, detail=KNOWN_NAMES)
-        if exchange.origin is not None and self.cors.allows(exchange.origin):
+        if origin is not None and self.cors.allows(origin):
             if scope["method"] == "OPTIONS":
                 return await self.cors.answer_preflight(scope["headers"], send)
-            send = exchange.send = self.cors.allow_origin(exchange.origin, send)
+            send = exchange.send = self.cors.allow_origin(origin, send)
         try:
-            headers = scope["headers"]
-            exchange.caller = self.recognize(headers) or await self.authenticate(headers, scope)
+            exchange.caller = self.recognize(fields) or await self.authenticate(scope["headers"], scope)
             await (self._post(exchange) if scope["method"] == "POST" else self._dispatch(exchange))
         except Challenge as challenge:
             await respond(send, challenge.status, orjson.dumps(challenge.problem), challenge.fields)

@@ -4,6 +4,7 @@ The response is one JSON body, or an event stream if something is sent before th
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
@@ -24,8 +25,6 @@ from assent.web.http import DisconnectWatcher, respond
 
 _PARAM_PREFIX = b"mcp-param-"
 _ROUTING = frozenset({b"mcp-protocol-version", b"mcp-method", b"mcp-name"})
-_TEXTS = _ROUTING | {b"mcp-session-id", b"last-event-id", b"idempotency-key"}
-_READ = _TEXTS | {b"accept", b"content-type", b"host", b"origin"}
 
 
 @dataclass(slots=True)
@@ -41,10 +40,8 @@ class HttpExchange:
     mcp_name: str | None
     session_id: str | None
     last_event: str | None
-    accept: bytes
-    content_type: bytes
-    host: bytes | None
-    origin: bytes | None
+    fields: dict[bytes, bytes]
+    """All headers by name."""
     key: str | None
     """The `Idempotency-Key` header."""
     mirrors: Headers
@@ -56,9 +53,9 @@ class HttpExchange:
 
     def check_post(self) -> None:
         """Checks that a POST sends JSON and accepts both JSON and an event stream."""
-        if not self.content_type.lower().startswith(b"application/json"):
+        if not self.fields.get(b"content-type", b"").lower().startswith(b"application/json"):
             raise NotAcceptable(400, "Invalid Content-Type header: send application/json")
-        if accepts(self.accept) != (True, True):
+        if accepts(self.fields.get(b"accept", b"")) != (True, True):
             raise NotAcceptable(406, "Not Acceptable: accept both application/json and text/event-stream")
 
 
@@ -71,48 +68,59 @@ class NotAcceptable(Exception):
         self.sentence = sentence
 
 
+_NO_HEADERS: Headers = []
+
+
 def read_exchange(scope: Scope, receive: Receive, send: Send) -> HttpExchange:
-    """Reads the relevant headers in one pass.
+    """Reads the relevant headers.
 
     Repeated headers are joined by commas, so two hosts or two sessions match none; a repeated routing header is an
     error of its own.
     """
-    fields: dict[bytes, bytes] = {}
-    mirrors: Headers = []
-    duplicated: str | None = None
-    for header in scope["headers"]:
-        name, value = header
-        if name in _READ:
-            if name not in fields:
-                fields[name] = value
-            elif name in _ROUTING:
-                duplicated = duplicated or name.decode()
-            elif name == b"idempotency-key":
-                fields[name] = b'"'  # An invalid value: two joined keys would look like a third key.
-            else:
-                fields[name] += b", " + value
-        elif name.startswith(_PARAM_PREFIX):
-            mirrors.append(header)
-    texts = {name: value.decode("latin-1") for name, value in fields.items() if name in _TEXTS}
-    text, version = texts.get, texts.get(b"mcp-protocol-version")
+    headers: Headers = scope["headers"]
+    fields, mirrors, duplicated = dict(headers), _NO_HEADERS, None
+    if len(fields) != len(headers) or _PARAM_PREFIX in b" ".join(fields):
+        fields, mirrors, duplicated = _join_repeated(headers)
+    version = _text(fields, b"mcp-protocol-version")
     return HttpExchange(
         scope,
         receive,
         send,
         Era.HANDSHAKE if version is None or version in HANDSHAKE_PROTOCOL_VERSIONS else Era.MODERN,
         version,
-        text(b"mcp-method"),
-        text(b"mcp-name"),
-        text(b"mcp-session-id"),
-        text(b"last-event-id"),
-        fields.get(b"accept", b""),
-        fields.get(b"content-type", b""),
-        fields.get(b"host"),
-        fields.get(b"origin"),
-        text(b"idempotency-key"),
+        _text(fields, b"mcp-method"),
+        _text(fields, b"mcp-name"),
+        _text(fields, b"mcp-session-id"),
+        _text(fields, b"last-event-id"),
+        fields,
+        _text(fields, b"idempotency-key"),
         mirrors,
         duplicated,
     )
+
+
+def _text(fields: Mapping[bytes, bytes], name: bytes) -> str | None:
+    return fields[name].decode("latin-1") if name in fields else None
+
+
+def _join_repeated(headers: Headers) -> tuple[dict[bytes, bytes], Headers, str | None]:
+    """The fields by name, the headers that repeat arguments, and the routing header that is sent twice."""
+    fields: dict[bytes, bytes] = {}
+    mirrors: Headers = []
+    duplicated: str | None = None
+    for header in headers:
+        name, value = header
+        if name not in fields:
+            fields[name] = value
+        elif name in _ROUTING:
+            duplicated = duplicated or name.decode()
+        elif name == b"idempotency-key":
+            fields[name] = b'"'  # An invalid value: two joined keys would look like a third key.
+        else:
+            fields[name] += b", " + value
+        if name.startswith(_PARAM_PREFIX):
+            mirrors.append(header)
+    return fields, mirrors, duplicated
 
 
 @lru_cache(256)

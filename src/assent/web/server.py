@@ -95,6 +95,8 @@ class BoundedProtocol(HttpToolsProtocol):
     _in_head = True
     _head_bytes = 0
     _timer: asyncio.TimerHandle | None = None
+    _idle_timer: asyncio.TimerHandle | None = None
+    _idle_since: float | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -102,9 +104,12 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        self._idle_since = None
         if self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > _HEAD_LIMIT and self._head_is_too_large(data):
@@ -122,15 +127,14 @@ class BoundedProtocol(HttpToolsProtocol):
         return True
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        name = name.lower()
-        if name == b"expect" and value.lower() == b"100-continue":
-            self.expect_100_continue = True
         # The parser keeps trailing blanks, which are not part of the value (RFC 9110, 5.5).
-        self.headers.append((name, value.rstrip(b" \t")))
+        self.headers.append((name.lower(), value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._stop_timer()
+        if b"expect" in dict(self.headers):
+            self.expect_100_continue = (b"expect", b"100-continue") in [(n, v.lower()) for n, v in self.headers]
         super().on_headers_complete()
         if self.cycle is not None:
             self.cycle.__class__ = JoinedCycle  # The framework has no setting for it; its task starts after this.
@@ -139,6 +143,30 @@ class BoundedProtocol(HttpToolsProtocol):
         self._in_head, self._head_bytes = True, 0
         self._stop_timer()
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """As the framework's, with one timer for many idle times: a timer for each response costs too much."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._idle_since = self.loop.time()
+        if self._idle_timer is None:
+            self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._on_idle)
+
+    def _on_idle(self) -> None:
+        """Closes the connection if it was idle for long enough; the next response starts the timer of a busy one."""
+        self._idle_timer = None
+        if self._idle_since is None:
+            return
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left <= 0:
+            self._on_timeout()
+        else:
+            self._idle_timer = self.loop.call_later(left, self._on_idle)
 
     def send_400_response(self, msg: str) -> None:
         body = orjson.dumps({"status": 400, "title": msg})

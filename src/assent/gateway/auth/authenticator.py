@@ -6,7 +6,7 @@ import hashlib
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -146,10 +146,13 @@ class Authenticator:
         """The authenticator of new settings."""
         return Authenticator(settings, self._parts, self)
 
-    def recognize(self, headers: Headers) -> Principal | None:
-        """The principal of a configured key, without any waiting; None if the request must be authenticated."""
+    def recognize(self, fields: Mapping[bytes, bytes]) -> Principal | None:
+        """The principal of a configured key, without any waiting; None if the request must be authenticated.
+
+        A header that was sent twice is joined in `fields`, which is no known key.
+        """
         try:
-            credential = credential_of(headers)
+            credential = credential_of([(name, fields[name]) for name in _CREDENTIALS if name in fields])
         except Refusal:
             return None
         principal = None if credential is None else self.configured_keys.find(credential)
@@ -289,6 +292,9 @@ def _issuer_of(jwt: JwtSettings) -> Issuer:
         jwt.mode,
         jwt.mode_claim,
     )
+
+
+_CREDENTIALS = (b"authorization", b"x-api-key")
 
 
 def credential_of(headers: Headers) -> str | None:

@@ -258,7 +258,7 @@ class MergedSession:
         await respond(exchange.send, 202, b"", [_session_header(session)])
 
     async def _stream(self, exchange: HttpExchange, session: McpSession) -> None:
-        if not accepts(exchange.accept)[1]:
+        if not accepts(exchange.fields.get(b"accept", b""))[1]:
             return await respond_error(exchange.send, 406, "Not Acceptable: accept text/event-stream")
         if session.streaming:
             sentence = "Conflict: Only one SSE stream is allowed per session"

@@ -22,8 +22,8 @@ from assent.stores.optimistic_claims import OptimisticClaims, names_in
 from assent.stores.record_rules import ChangeSet, Records, WindowSpend
 
 _SQL = statements("sqlite")
-AT_ONCE = 128, 64, 32, *range(16, 0, -1)
-"""Numbers of rows per statement: few statements for any number of rows, and few to keep prepared."""
+AT_ONCE = 128, 64, 32, 16
+"""Numbers of rows per statement, and all below: few statements for any number of rows, and few to keep prepared."""
 
 
 class Tables:
@@ -106,6 +106,8 @@ class Tables:
 
     def _keep_rest(self, records: Records, changed: ChangeSet) -> None:
         self.append(changed.entries)
+        if not changed.has_rest:
+            return
         self._keep("keep_approval", [approval_row(records.approvals[name]) for name in changed.approvals])
         self._keep("keep_rate", [(name, records.rates[name]) for name in changed.rates])
         tallies = ((name, records.tallies[name]) for name in changed.tallies)
@@ -163,12 +165,12 @@ class Tables:
 
         Returns the index of the last row.
         """
-        done, last = 0, None
-        for size in AT_ONCE:
-            while len(rows) - done >= size:
-                values = list(chain.from_iterable(rows[done : done + size]))
-                last = self._connection.execute(for_rows(_SQL[name], size), values).lastrowid
-                done += size
+        done, last, left = 0, None, len(rows)
+        while left:
+            size = left if left <= AT_ONCE[-1] else next(size for size in AT_ONCE if size <= left)
+            values = list(chain.from_iterable(rows[done : done + size]))
+            last = self._connection.execute(for_rows(_SQL[name], size), values).lastrowid
+            done, left = done + size, left - size
         return last
 
     def _keep(self, name: str, rows: Sequence[Any]) -> None:
