@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import jsonschema_rs
 import orjson
@@ -15,7 +15,11 @@ from assent.contract.pointers import pointer_to
 from assent.contract.schema_cost import SchemaCost, cost_of, size_of
 from assent.errors import ContractError, Fault
 
-Validate = Callable[[Any], list[tuple[str, str]]]
+
+class Validate(Protocol):
+    """Returns the errors of a value with their places. `text` is short JSON that has the value in it, if known."""
+
+    def __call__(self, value: Any, text: bytes | None = None, /) -> list[tuple[str, str]]: ...
 
 
 def plain_copy(value: Any) -> dict[str, Any]:
@@ -77,9 +81,15 @@ class SchemaValidator:
         """Whether a value matches; one that is too large to be checked does not."""
         return self.accepts_short(value) or (self.measure(value)[1] is None and self.fits(value))
 
-    def accepts_short(self, value: Any) -> bool:
-        """Whether a value matches and is so short that its checks are surely within the bounds."""
-        return is_short(value, self._short_levels) and self.fits(value)
+    def accepts_short(self, value: Any, text: bytes | None = None) -> bool:
+        """Whether a value matches and is so short that its checks are surely within the bounds.
+
+        It surely has fewer levels than brackets are in its text, or in a longer one that has it in it.
+        """
+        text = short_json(value) if text is None else text
+        if text is None or text.count(b"{") + text.count(b"[") >= self._short_levels:
+            return False
+        return self.fits(value)
 
     def measure(self, value: Any, most: int = MOST_CHECKS_IN_ALL) -> tuple[int, str | None]:
         """The maximum number of checks that a value can need, and the reason if that exceeds the limit, or None."""
@@ -152,22 +162,22 @@ def _reason(error: Exception) -> str:
 
 def is_large(value: Any) -> bool:
     """Whether checking a value may take so long that others would wait."""
-    if is_short(value):
+    if short_json(value) is not None:
         return False
     size = size_of(value, 2_000)
     return size is None or size.names + size.texts > 20_000
 
 
-def is_short(value: Any, levels: int = SHORT) -> bool:
-    """Whether a value is short as JSON and surely has at most so many levels.
+def short_json(value: Any) -> bytes | None:
+    """The value as JSON if that is short, which nearly every value is.
 
-    Nearly every value is, and writing it as JSON is several times faster than counting its parts.
+    Writing it is several times faster than counting its parts.
     """
     try:
         text = orjson.dumps(value)
     except TypeError:  # Not plain JSON, or an unsafe integer.
-        return False
-    return len(text) <= SHORT and text.count(b"{") + text.count(b"[") < levels
+        return None
+    return text if len(text) <= SHORT else None
 
 
 def checker(name: str, which: str, schema: Any, most: int = MOST_CHECKS_IN_ALL) -> Validate:
@@ -179,8 +189,8 @@ def checker(name: str, which: str, schema: Any, most: int = MOST_CHECKS_IN_ALL) 
     accepts_short, measure = validator.accepts_short, validator.measure
     fits, first_errors = validator.fits, validator.first_errors
 
-    def check(instance: Any) -> list[tuple[str, str]]:
-        if accepts_short(instance):
+    def check(instance: Any, text: bytes | None = None, /) -> list[tuple[str, str]]:
+        if accepts_short(instance, text):
             return []
         checks, too_large = measure(instance, most)
         if too_large is not None:

@@ -35,6 +35,8 @@ class Answer(NamedTuple):
     replayed: bool = False
     resume: Resume | None = None
     """The claim that waits for the answer, if the result is the tool's own question."""
+    text: bytes | None = None
+    """The result as JSON, if that was written already."""
 
     def on_wire(self) -> dict[str, Any]:
         if not self.replayed:

@@ -216,9 +216,9 @@ def _listed_schema(schema: dict[str, Any], ours: dict[str, Any]) -> dict[str, An
 def _check_separately(check: Validate, check_ours: Validate, ours: frozenset[str]) -> Validate:
     """Check Assent's arguments apart from the tool's: the tool's schema may be closed or behind a reference."""
 
-    def both(instance: Any) -> list[tuple[str, str]]:
+    def both(instance: Any, text: bytes | None = None, /) -> list[tuple[str, str]]:
         if not isinstance(instance, dict) or ours.isdisjoint(instance):
-            return check(instance)
+            return check(instance, text)
         mine = {name: value for name, value in instance.items() if name in ours}
         return check({name: value for name, value in instance.items() if name not in ours}) + check_ours(mine)
 

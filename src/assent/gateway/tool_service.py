@@ -141,7 +141,10 @@ class ToolService:
         if self._on_step_up is not None and isinstance(outcome, Refusal) and outcome.code == "step_up.required":
             await self._on_step_up(principal, outcome)
         self._describe(outcome, request.tool)
-        return orjson.dumps(self._on_wire(outcome, mcp_request, principal, retry))
+        wire = self._on_wire(outcome, mcp_request, principal, retry)
+        if isinstance(outcome, Answer) and outcome.text is not None and wire is outcome.result:
+            return outcome.text
+        return orjson.dumps(wire)
 
     async def _run(self, request: Request, mcp_request: McpRequest, answer: ConnectAnswer | None) -> Outcome:
         """Runs the pipeline. A handshake-era client is asked meanwhile; a modern one brings its answers."""

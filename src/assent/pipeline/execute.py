@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from assent.contract.documents import is_large
+from assent.contract.documents import is_large, short_json
 from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts
 from assent.core.call import Resume
@@ -51,6 +51,8 @@ class RunEnd(NamedTuple):
     findings: Sequence[GuardFinding] = ()
     told: dict[str, Any] | None = None
     """The result before it was masked, which says how long it is valid."""
+    text: bytes | None = None
+    """The result as JSON, if that was written already."""
 
 
 applies = always  # It runs the tool.
@@ -87,10 +89,11 @@ async def _use_rehearsal(claim: Claim, ports: Ports) -> None:
 async def keep(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> Answer:
     """Settle a claim with the tool's result and return it; if it cannot be checked, the claim is in doubt."""
     try:
-        read = partial(_end_of_result, claim, result, ports, trace)
+        text = short_json(result)
+        read = partial(_end_of_result, claim, result, text, ports, trace)
         if guards_of(claim.call.tool, ports.rules)["results"]:
             end = await read_in_time(claim.call, result, ports, read)
-        elif claim.call.tool.check_output is not None and is_large(result):
+        elif text is None and claim.call.tool.check_output is not None and is_large(result):
             end = await read_apart(read, result, claim.call.principal)
         else:
             end = read()
@@ -109,10 +112,10 @@ def _answer(claim: Claim, end: RunEnd, kept: dict[str, Any]) -> Answer:
     assert end.result is not None
     suspended = claim.id if end.state is State.SUSPENDED else None
     resume = Resume(suspended, claim.epoch) if suspended is not None else None
-    return Answer(kept, resume=resume)
+    return Answer(kept, False, resume, end.text if kept is end.result else None)
 
 
-def _end_of_result(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> RunEnd:
+def _end_of_result(claim: Claim, result: dict[str, Any], text: bytes | None, ports: Ports, trace: CallTrace) -> RunEnd:
     """What follows from a result: the guards mask or withhold it before it is stored or leaves."""
     guarded, check = _guarded(claim, result, ports, trace), claim.call.tool.check_output
     if result.get("resultType") == INPUT_REQUIRED:  # The claim waits for the answer, and is in doubt if none comes.
@@ -120,14 +123,15 @@ def _end_of_result(claim: Claim, result: dict[str, Any], ports: Ports, trace: Ca
         return RunEnd(State.SUSPENDED, guarded.result, guarded.refusal)
     if result.get("isError"):
         return _error_result(claim, guarded, ports, trace)
-    wrong = check(result.get("structuredContent")) if check is not None else []
+    wrong = check(result.get("structuredContent"), text) if check is not None else []
     if wrong:
         refusal = Refusal("execute.output_invalid", violations=[{"field": f, "reason": r} for f, r in wrong])
         return _violation(refusal, State.SUCCEEDED, guarded.result, trace)._replace(findings=guarded.findings)
     if guarded.refusal is not None:
         return _withheld(State.SUCCEEDED, guarded)
     trace.passed("execute", "succeeded")
-    return RunEnd(State.SUCCEEDED, guarded.result, None, guarded.result, findings=guarded.findings, told=result)
+    text = text if guarded.result is result else None
+    return RunEnd(State.SUCCEEDED, guarded.result, None, guarded.result, "", None, guarded.findings, result, text)
 
 
 def _guarded(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> GuardedResult:
@@ -257,9 +261,10 @@ def _settlement(claim: Claim, end: RunEnd, now: float, ports: Ports) -> Settleme
     call, result = claim.call, end.stored
     if end.state is State.SUSPENDED:
         return Settlement(end.state, now, lease_until=now + SUSPENDED_FOR)
+    text = end.text
     if result is not None and call.tool.has_secrets:
-        result = without_secrets(call.tool.contract, result)
-    kept = None if result is None or call.tool.is_read else orjson.dumps(result)
+        result, text = without_secrets(call.tool.contract, result), None
+    kept = None if result is None or call.tool.is_read else text or orjson.dumps(result)
     return Settlement(end.state, now, kept, _valid_until(claim, end, now, ports.rules.retention))
 
 

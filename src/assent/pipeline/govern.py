@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from functools import partial
 from typing import Any
 
-from assent.contract.documents import is_large
+from assent.contract.documents import is_large, short_json
 from assent.core.approval import Approval
 from assent.core.call import Call, Request
 from assent.core.estimates import NO_PRICE
@@ -46,10 +46,11 @@ async def run_stages(request: Request, ports: Ports, trace: CallTrace) -> Answer
     if not isinstance(stops, StopSet):
         stops = await stops
     missing = authorize(request, principal, tool, ports.rules, trace, stops)
-    if is_large(request.arguments):
+    text = short_json(request.arguments)
+    if text is None and is_large(request.arguments):
         call = await read_apart(partial(validate, request, principal, tool, trace), request.arguments, principal)
     else:
-        call = validate(request, principal, tool, trace, large=False)
+        call = validate(request, principal, tool, trace, text, large=False)
     looking = recall(call, ports, trace)
     if looking is not None and (known := await looking) is not None:
         return known

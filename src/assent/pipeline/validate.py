@@ -26,11 +26,20 @@ _KEY = re.compile(r"[\x20-\x7e]{1,255}\Z")
 applies = always  # It makes the call.
 
 
-def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrace, *, large: bool = True) -> Call:
+def validate(
+    request: Request,
+    principal: Principal,
+    tool: Tool,
+    trace: CallTrace,
+    text: bytes | None = None,
+    *,
+    large: bool = True,
+) -> Call:
     """Make the immutable call: arguments that match the schema, their canonical form and one digest. Only this
     makes a Call.
 
-    `large` is False if the arguments are known to be small, so that their values need not be counted.
+    `large` is False if the arguments are known to be small, so that their values need not be counted. `text` is their
+    JSON if it is short.
     """
     arguments = {} if request.arguments is None else request.arguments
     if not isinstance(arguments, dict):
@@ -53,7 +62,7 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
     if tool.spelling is not None:
         for misspelt in tool.spelling.find(arguments):
             _refuse_misspelt(misspelt, trace)
-    if tool.check_input is not None and (errors := tool.check_input(arguments)):
+    if tool.check_input is not None and (errors := tool.check_input(arguments, text)):
         trace.refuse_or_note("validate", invalid_arguments(errors))
     fingerprint = hashlib.sha256(plain).hexdigest()
     call = Call(
