@@ -5,6 +5,7 @@ import socket
 from typing import Any
 
 import pytest
+import uvicorn
 
 from assent.web import server
 from assent.web.http import respond
@@ -84,6 +85,65 @@ async def test_a_peer_that_never_sends_its_body_is_let_go(monkeypatch: pytest.Mo
         assert await answer_to(url, head) == b""
         assert await answer_to(url, head, b"part") == b""
     assert told == ["http.disconnect", "http.disconnect"]
+
+
+class Clock:
+    """An event loop's time and timers, moved by hand."""
+
+    def __init__(self) -> None:
+        self.now, self.timers = 0.0, list[tuple[float, Any]]()
+
+    def time(self) -> float:
+        return self.now
+
+    def call_later(self, seconds: float, call: Any) -> asyncio.TimerHandle:
+        self.timers.append((self.now + seconds, call))
+        return asyncio.TimerHandle(self.now + seconds, call, (), asyncio.get_running_loop())
+
+    def move_to(self, now: float) -> None:
+        self.now = now
+        due = [timer for timer in self.timers if timer[0] <= now]
+        self.timers = [timer for timer in self.timers if timer[0] > now]
+        for _, call in due:
+            call()
+
+
+async def test_an_idle_connection_is_closed_and_a_busy_one_is_not() -> None:
+    closed: list[float] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await respond(send, 200, b"{}")
+
+    config = server.make_server(app, keep_alive=75, lifespan="off").config
+    config.load()
+    clock = Clock()
+
+    class Peer(asyncio.Transport):
+        def write(self, data: Any) -> None: ...
+
+        def is_closing(self) -> bool:
+            return False
+
+        def close(self) -> None:
+            closed.append(clock.now)
+
+    protocol = server.BoundedProtocol(config, uvicorn.server.ServerState(), {}, asyncio.get_running_loop())
+    protocol.connection_made(Peer())
+    protocol.loop = clock  # type: ignore[assignment]
+    protocol._stop_timer()
+    protocol._start_asgi_task = lambda cycle, app: None  # type: ignore[method-assign]
+    for at in (0.0, 50.0, 100.0):  # Each request comes before the time is up.
+        clock.move_to(at)
+        protocol.data_received(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert protocol.cycle.send_whole(200, b"{}")  # type: ignore[attr-defined]
+    assert len(clock.timers) == 1
+    clock.move_to(174.0)
+    assert closed == []
+    clock.move_to(175.0)
+    assert closed == [175.0]
+    protocol.data_received(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+    clock.move_to(1000.0)
+    assert closed == [175.0]  # A request that runs is not idle.
 
 
 async def test_blanks_around_a_header_value_are_no_part_of_it() -> None:

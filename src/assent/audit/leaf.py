@@ -158,15 +158,15 @@ def seal(
     if len(pool) != SALT * len(fields):
         raise BadEntry(f"a salt has {SALT} bytes")
     parts: list[Any] = [at]
-    packed = b""
+    packed: list[bytes] = []
     for field, heading, start, end in fields:
         value = values[field]
         record = pool[start:end] + heading + (value if type(value) is bytes else written_value(field, value))
         parts.append(_base64(sha256(COMMITMENT + record).digest(), newline=False))
-        packed += pack_length(len(record)) + record
+        packed += pack_length(len(record)), record
     parts.append(_facts_bytes(facts))
     leaf = shape % tuple(parts)
-    return Sealed(leaf if len(leaf) <= LEAF_LIMIT else fitting(leaf), packed)
+    return Sealed(leaf if len(leaf) <= LEAF_LIMIT else fitting(leaf), b"".join(packed))
 
 
 @lru_cache(maxsize=1024)

@@ -21,7 +21,7 @@ LINGER = 0.01
 PATIENCE = 0.005
 """The longest wait for more writes, in seconds."""
 MOST_TOGETHER = 256
-QUIET = 2
+QUIET = 4
 
 
 @dataclass(slots=True, eq=False)
@@ -88,7 +88,7 @@ def _perform(item: PendingWrite, operation: StoreOperation[Any], records: Record
 class CommitBatcher:
     """Collects writes of concurrent calls so that they share one commit.
 
-    Writes are handed over when two turns of the event loop bring no new one: a message read in one turn causes a write
+    Writes are handed over when four turns of the event loop bring no new one: a message read in one turn causes a write
     in the next. Under load it pays to wait, within bounds: a commit costs nearly the same for one write or thirty. A
     caller that is alone does not wait: its write is handed over at once while commits hold one write each.
     """

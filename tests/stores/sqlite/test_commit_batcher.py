@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assent.stores import batching
-from assent.stores.batching import CommitBatcher, PendingWrite
+from assent.stores.batching import QUIET, CommitBatcher, PendingWrite
 from assent.stores.operations import no_change
 
 
@@ -45,10 +45,10 @@ async def test_somebody_who_was_alone_last_time_is_handed_over_at_once() -> None
     assert hall.groups == [[1]]
 
 
-async def test_somebody_after_a_shared_commit_is_handed_over_after_two_empty_turns() -> None:
+async def test_somebody_after_a_shared_commit_is_handed_over_after_a_few_empty_turns() -> None:
     hall = Hall()
     hall.enter(1)
-    await turns(1)
+    await turns(QUIET - 1)
     assert hall.groups == []
     await turns(1)
     assert hall.groups == [[1]]
@@ -59,28 +59,28 @@ async def test_those_who_come_turn_by_turn_go_together() -> None:
     for number in range(5):
         hall.enter(number)
         await turns(1)
-    await turns(2)
+    await turns(QUIET)
     assert hall.groups == [[0, 1, 2, 3, 4]]
 
 
 async def test_a_turn_that_tells_somebody_that_theirs_is_kept_is_waited_out() -> None:
     hall = Hall()
     hall.enter(1)
-    await turns(1)
+    await turns(QUIET - 1)
     hall.commit_batcher.note_commit(2)
-    await turns(2)
+    await turns(QUIET)
     hall.enter(2)
-    await turns(3)
+    await turns(QUIET + 1)
     assert hall.groups == [[1, 2]]
 
 
-async def test_two_turns_without_news_end_the_wait() -> None:
+async def test_a_few_turns_without_news_end_the_wait() -> None:
     hall = Hall()
     hall.enter(1)
     hall.enter(2)
-    await turns(3)
+    await turns(QUIET + 1)
     hall.enter(3)
-    await turns(2)
+    await turns(QUIET)
     assert hall.groups == [[1, 2], [3]]
 
 
