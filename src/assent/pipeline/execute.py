@@ -130,7 +130,7 @@ def _end_of_result(claim: Claim, result: dict[str, Any], text: bytes | None, por
     if guarded.refusal is not None:
         return _withheld(State.SUCCEEDED, guarded)
     trace.passed("execute", "succeeded")
-    text = text if guarded.result is result else None
+    text = text if guarded.result is result and not claim.call.tool.has_secrets else None
     return RunEnd(State.SUCCEEDED, guarded.result, None, guarded.result, "", None, guarded.findings, result, text)
 
 
@@ -261,10 +261,9 @@ def _settlement(claim: Claim, end: RunEnd, now: float, ports: Ports) -> Settleme
     call, result = claim.call, end.stored
     if end.state is State.SUSPENDED:
         return Settlement(end.state, now, lease_until=now + SUSPENDED_FOR)
-    text = end.text
     if result is not None and call.tool.has_secrets:
-        result, text = without_secrets(call.tool.contract, result), None
-    kept = None if result is None or call.tool.is_read else text or orjson.dumps(result)
+        result = without_secrets(call.tool.contract, result)
+    kept = None if result is None or call.tool.is_read else end.text or orjson.dumps(result)
     return Settlement(end.state, now, kept, _valid_until(claim, end, now, ports.rules.retention))
 
 

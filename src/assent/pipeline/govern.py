@@ -50,7 +50,7 @@ async def run_stages(request: Request, ports: Ports, trace: CallTrace) -> Answer
     if text is None and is_large(request.arguments):
         call = await read_apart(partial(validate, request, principal, tool, trace), request.arguments, principal)
     else:
-        call = validate(request, principal, tool, trace, text, large=False)
+        call = validate(request, principal, tool, trace, text)
     looking = recall(call, ports, trace)
     if looking is not None and (known := await looking) is not None:
         return known

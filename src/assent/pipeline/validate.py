@@ -26,25 +26,16 @@ _KEY = re.compile(r"[\x20-\x7e]{1,255}\Z")
 applies = always  # It makes the call.
 
 
-def validate(
-    request: Request,
-    principal: Principal,
-    tool: Tool,
-    trace: CallTrace,
-    text: bytes | None = None,
-    *,
-    large: bool = True,
-) -> Call:
+def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrace, text: bytes | None = None) -> Call:
     """Make the immutable call: arguments that match the schema, their canonical form and one digest. Only this
     makes a Call.
 
-    `large` is False if the arguments are known to be small, so that their values need not be counted. `text` is their
-    JSON if it is short.
+    `text` is the JSON of the arguments if it is short, so that their values need not be counted.
     """
     arguments = {} if request.arguments is None else request.arguments
     if not isinstance(arguments, dict):
         raise Refusal("validate.malformed", f"The arguments must be an object, not {kind_of(arguments)}.")
-    if large and size_of(arguments, MOST_VALUES) is None:
+    if text is None and size_of(arguments, MOST_VALUES) is None:
         raise Refusal("validate.arguments_invalid", f"The arguments have more than {MOST_VALUES} values.")
     if request.mirrors is not None and (request.mirrors or tool.header_names):
         _check_headers(tool, arguments, request.mirrors)

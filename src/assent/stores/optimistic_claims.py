@@ -49,19 +49,14 @@ class OptimisticClaims:
         An operation may have been refused because of a wrong assumption, so then the answer is False. It is also
         False if a claim would end before its start is written, which is rare and would need other statements.
         """
-        changed, claims, known = records.changed, records.claims, self._known
-        if changed.replacing:
+        changed, known = records.changed, self._known
+        if changed.replacing or any(records.claims[name][12:15] != _NONE for name in changed.claims):
             return False
-        for name in changed.claims:
-            if claims[name][12:15] != _NONE:
-                return False
-        for operation in operations:
-            if operation.new is not None and operation.new not in changed.claims and operation.new not in changed.moved:
-                return False
-            for name in operation.claims:
-                if name in known and name not in changed.moved:
-                    return False
-        return True
+        return all(
+            (operation.new is None or operation.new in changed.claims or operation.new in changed.moved)
+            and all(name in changed.moved for name in operation.claims if name in known)
+            for operation in operations
+        )
 
     def remember(self, records: Records) -> None:
         """Keep the claims that are now committed and still started."""

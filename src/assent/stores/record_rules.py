@@ -52,11 +52,6 @@ class ChangeSet:
     places: set[int] = field(default_factory=set)
     entries: list[Sealed] = field(default_factory=list)
 
-    @property
-    def has_rest(self) -> bool:
-        """Whether anything beside claims and entries has changed."""
-        return bool(self.approvals or self.keys or self.documents or self.rates or self.tallies or self.places)
-
 
 @dataclass(slots=True)
 class Records:

@@ -106,8 +106,6 @@ class Tables:
 
     def _keep_rest(self, records: Records, changed: ChangeSet) -> None:
         self.append(changed.entries)
-        if not changed.has_rest:
-            return
         self._keep("keep_approval", [approval_row(records.approvals[name]) for name in changed.approvals])
         self._keep("keep_rate", [(name, records.rates[name]) for name in changed.rates])
         tallies = ((name, records.tallies[name]) for name in changed.tallies)
