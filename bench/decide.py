@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from assent.contract.documents import is_large
+from assent.contract.documents import short_json
 from assent.core.call import Request
 from assent.core.principal import Principal
 from assent.pipeline.authorize import authorize
@@ -82,7 +82,7 @@ async def decide(world: World, tool: str) -> None:
     journal = CallTrace()
     found = discover(request, AGENT, world.ports, journal)
     authorize(request, AGENT, found, world.ports.rules, journal)
-    call = validate(request, AGENT, found, journal, large=is_large(request.arguments))
+    call = validate(request, AGENT, found, journal, short_json(request.arguments))
     guard(call, world.ports, journal)
     asked_by(call, ambiguous(found.contract, call.arguments), world.ports.rules)
     step_up(call, world.ports, journal)
