@@ -79,7 +79,7 @@ async def run(options: argparse.Namespace) -> dict[str, Score]:
         tasks = (await http.get(f"{environments}/tasks")).raise_for_status().json()
         for suite in tasks.values():
             suite["contracts"] = contracts_of(suite["tools"])
-        variant = Variant(not options.without_user_text, options.utility_under_attack)
+        variant = Variant(not options.without_user_text, options.utility_under_attack, options.hooks)
         for gate in options.gate or GATES:
             started = time.monotonic()
             disguises = list(options.disguise or ADAPTIVE) if gate in options.adaptive else []
@@ -103,6 +103,9 @@ def main() -> int:
     parser.add_argument("--disguise", action="append", choices=ADAPTIVE, help="only this disguise; may be repeated")
     parser.add_argument("--no-adaptive", action="store_true", help="leave the adaptive attacker out")
     parser.add_argument("--without-user-text", action="store_true", help="the client does not pass on the user's words")
+    parser.add_argument(
+        "--hooks", action="store_true", help="the user's words come by a hook, as coding agents send them"
+    )
     parser.add_argument("--text-only", action="store_true", help="results without structured content")
     parser.add_argument(
         "--utility-under-attack", action="store_true", help="judge the user's task in attacked conversations too (slow)"

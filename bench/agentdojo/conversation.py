@@ -46,6 +46,8 @@ class Variant(NamedTuple):
 
     user_text: bool = True
     utility_under_attack: bool = False
+    hooks: bool = False
+    """Whether the words come by a hook of the client."""
 
 
 @dataclass
@@ -59,7 +61,17 @@ class Agent:
     prompt: str | None
     needed: Counter[str]
     outcome: Outcome
+    hooks: bool = False
+    """Whether the user's words come by a hook of the client instead of with each call."""
     calls: int = 0
+
+    async def tell(self) -> None:
+        """Send the event of a prompt as Claude Code's hook does."""
+        event = {"hook_event_name": "UserPromptSubmit", "session_id": self.name, "cwd": "/", "prompt": self.prompt}
+        answer = await self.http.post(
+            f"{self.address}/hooks/claude-code", json=event, headers={"Authorization": f"Bearer {self.key}"}
+        )
+        answer.raise_for_status()
 
     async def call(self, call: Call) -> str | None:
         """Make the call, have the person asked if the gateway wants it, and give the text of the result."""
@@ -91,10 +103,11 @@ class Agent:
             "io.modelcontextprotocol/protocolVersion": _VERSION,
             "io.modelcontextprotocol/clientCapabilities": {},
             "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "1"},
-            "dev.assent/conversation": self.name,
             "dev.assent/idempotencyKey": key,
         }
-        if self.prompt is not None:
+        if not self.hooks:  # No client of today names its conversation to a server.
+            meta["dev.assent/conversation"] = self.name
+        if self.prompt is not None and not self.hooks:
             meta["dev.assent/userText"] = self.prompt
         params = {"name": call["function"], "arguments": call["args"], "_meta": meta}
         headers = {
@@ -120,7 +133,11 @@ async def converse(
     asked = {"suite": outcome.suite, "user": outcome.user, "injection": outcome.injection, "disguise": outcome.disguise}
     task = (await http.post(f"{environments}/reset", json=asked)).raise_for_status().json()
     needed = Counter(map(_identity, task["needed"]))
-    agent = Agent(http, gateway, key, name, task["prompt"] if variant.user_text else None, needed, outcome)
+    agent = Agent(
+        http, gateway, key, name, task["prompt"] if variant.user_text else None, needed, outcome, variant.hooks
+    )
+    if variant.hooks:
+        await agent.tell()
     unread, injected = set(task["marks"]), list(task["injected"])
     for call in task["needed"]:
         text = await agent.call(call)

@@ -37,6 +37,21 @@ def test_nothing_is_said_of_tools_while_an_upstream_does_not_answer(tmp_path: Pa
     assert said(tmp_path, {"shop": "down"}, guards=[{**GUARD, "match": {"tool": "place_ordr"}}]) == []
 
 
+async def test_nothing_is_said_of_guards_that_the_operator_did_not_write(tmp_path: Path) -> None:
+    server = MCPServer("notes", log_level="ERROR")
+
+    @server.tool()
+    def list_notes(folder: str) -> str:
+        """Lists notes."""
+        return folder
+
+    async with over_http(server) as url:
+        rules: dict[str, Any] = {"preset": "recommended", "guards": [GUARD], "contracts": []}
+        async with gateway(tmp_path, {"notes": {"url": url}}, **rules) as (_, app):
+            sentences = list(idle_rules(app.current.settings, app.current.catalogue, {}))
+    assert [one.partition(":")[0] for one in sentences] == ["guards.0"]
+
+
 async def test_the_check_of_a_configuration_says_so(tmp_path: Path) -> None:
     async with over_http(Shop().server) as shop:
         file = tmp_path / "assent.yaml"

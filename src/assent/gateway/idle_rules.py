@@ -8,9 +8,11 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from assent.config.model import Settings
+from assent.config.preset import GUARDS
 from assent.contract.member_names import fold
 from assent.core.catalogue import Catalogue
 from assent.core.match import Match
+from assent.rules.guards.rule import GuardRule
 
 
 def idle_rules(settings: Settings, catalogue: Catalogue, troubles: Mapping[str, str]) -> Iterator[str]:
@@ -31,7 +33,7 @@ def idle_rules(settings: Settings, catalogue: Catalogue, troubles: Mapping[str, 
 
 def _without_fields(settings: Settings, catalogue: Catalogue) -> Iterator[str]:
     """A sentence for each guard whose fields no matched tool has, so that it checks nothing."""
-    for index, guard in enumerate(settings.rules()):
+    for index, guard in _written_guards(settings):
         fields = guard.fields or guard.usual_fields
         if not fields or guard.on == "results" or guard.match.inner is not None:
             continue
@@ -62,8 +64,15 @@ def _property_names(schema: Any) -> set[str]:
     return found
 
 
+def _written_guards(settings: Settings) -> Iterator[tuple[int, GuardRule]]:
+    """The guards that the operator wrote. Those of a preset and of the defaults may wait for tools to come."""
+    for index, (given, guard) in enumerate(zip(settings.guards, settings.rules(), strict=False)):
+        if given not in GUARDS:
+            yield index, guard
+
+
 def _matches(settings: Settings) -> Iterator[tuple[str, Match]]:
-    for index, guard in enumerate(settings.rules()):
+    for index, guard in _written_guards(settings):
         yield f"guards.{index}", guard.match
     for index, limit in enumerate(settings.limits):
         yield f"limits.{index}", limit.match
