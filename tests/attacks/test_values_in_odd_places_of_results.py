@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assent.rules.flow.conversation import Conversation, Origin, new_hash
-from assent.rules.flow.result_values import Skipped, read_result
+from assent.rules.flow.result_values import ResultValues
 from assent.rules.flow.values import amount_of
 
 IBAN = "US133000000121212121212"
@@ -61,7 +61,7 @@ def test_a_value_is_found_in(place: str) -> None:
 @pytest.mark.parametrize("part", LARGE)
 def test_a_result_is_read_within_its_bounds_however_it_is_made_of(part: str) -> None:
     started = time.process_time()
-    assert any(isinstance(found, Skipped) for found in read_result(LARGE[part]))
+    assert ResultValues(LARGE[part]).is_cut
     assert time.process_time() - started < 2.5, "it took more than 5 s without a bound"
 
 

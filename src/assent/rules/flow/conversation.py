@@ -10,12 +10,11 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from assent.rules.flow.result_values import MOST_FIELD, MOST_IN_RESULT, Sighting, Skipped, phrases_of, read_result
+from assent.rules.flow.result_values import MOST_FIELD, MOST_IN_RESULT, ResultValues, Sighting, phrases_of
 from assent.rules.flow.user_words import UserWords
 from assent.rules.flow.values import Readings, Value, amount_of, host_of, number_of
 
@@ -232,30 +231,15 @@ class Conversation:
             return ""
         self.results.append(digest)
         trust = "trusted" if origin.trusted else "untrusted"
-        names: tuple[str, ...] = ()
-        hashed_names: tuple[int, ...] = ()
-        for found in () if self.is_over else read_result(result, readings):
-            if len(self.values) + len(self.phrases) >= MOST_REMEMBERED:
-                self.forgot = True
-                break
-            if isinstance(found, Sighting):
-                value, is_field, own_names, about = found
-                key = self.hash(value.exact)
-                if key in self.passed and (is_field or text_origin.trusted):
-                    continue
-                if own_names is not names:
-                    names, hashed_names = own_names, tuple(map(self.hash, own_names))
-                seen = Seen(origin if is_field else text_origin, is_field, hashed_names, about)
-                self.suspicious = self.suspicious or not seen.origin.trusted
-                self._add(key, seen)
-                if value.squeezed != value.exact:
-                    self.disguised.setdefault(self.hash(value.squeezed), seen)
-            elif isinstance(found, Skipped):
-                self.forgot = True
-            elif not text_origin.trusted and found.words:
+        if not self.is_over:
+            found = ResultValues(result, readings)
+            self.forgot = self.forgot or found.is_cut
+            self._add_sightings(found.sightings, origin, text_origin)
+            if not text_origin.trusted and any(found.prose):
                 self.untrusted = self.untrusted or text_origin
                 trust = "trusted fields, untrusted text" if origin.trusted else trust
-                self._add_phrases(found.words, text_origin)
+                for words in found.prose:
+                    self._add_phrases(words, text_origin)
         return f"{trust}{', private' if origin.private else ''}"
 
     def draft(self) -> Conversation:
@@ -289,19 +273,45 @@ class Conversation:
         self.risky |= draft.risky
         self.disguised = draft.disguised | self.disguised
 
-    def _add_phrases(self, parts: list[str], origin: Origin) -> None:
-        room = MOST_REMEMBERED - len(self.phrases)
-        self.forgot = self.forgot or len(parts) > room
-        self.suspicious = True
-        for phrase in islice(phrases_of(parts), max(room, 0)):
-            self.phrases.setdefault(hash(phrase), origin)
+    def _add_sightings(self, sightings: list[Sighting], origin: Origin, text_origin: Origin) -> None:
+        values, passed, hashed = self.values, self.passed, self.hash
+        room = MOST_REMEMBERED - len(values) - len(self.phrases)
+        last: tuple[bool, tuple[str, ...], str] | None = None
+        for exact, squeezed, is_field, names, about in sightings:
+            key = hashed(exact)
+            if key in passed and (is_field or text_origin.trusted):
+                continue
+            if last is None or is_field is not last[0] or names is not last[1] or about is not last[2]:
+                last = is_field, names, about
+                seen = Seen(origin if is_field else text_origin, is_field, tuple(map(hashed, names)), about)
+                is_risky = bool(about) or not (is_field or text_origin.trusted)
+                self.suspicious = self.suspicious or not seen.origin.trusted
+            known = values.get(key)
+            if known is None:
+                if room <= 0:
+                    self.forgot = True
+                    return
+                room -= 1
+                values[key] = (seen,)
+                if is_risky:
+                    self.risky.add(key)
+            elif len(known) < MOST_SIGHTINGS and seen not in known:
+                values[key] = (*known, seen)
+                if is_risky:
+                    self.risky.add(key)
+            if squeezed != exact:
+                self.disguised.setdefault(hashed(squeezed), seen)
 
-    def _add(self, key: int, seen: Seen) -> None:
-        known = self.values.get(key, ())
-        if len(known) < MOST_SIGHTINGS and seen not in known:
-            self.values[key] = (*known, seen)
-            if seen.about or not (seen.is_field or seen.origin.trusted):
-                self.risky.add(key)
+    def _add_phrases(self, parts: list[str], origin: Origin) -> None:
+        room = MOST_REMEMBERED - len(self.values) - len(self.phrases)
+        self.suspicious = True
+        for key in map(hash, phrases_of(parts)):
+            if key not in self.phrases:
+                if room <= 0:
+                    self.forgot = True
+                    return
+                self.phrases[key] = origin
+                room -= 1
 
     def note_result(self, origin: Origin, trust: str, new: int) -> None:
         self.note(origin.at, "result", origin.tool, f"{trust}; new values and phrases: {new}")

@@ -51,63 +51,53 @@ MOST_IN_RESULT = 262_144
 """How many characters of one result are read."""
 
 
-class Sighting(NamedTuple):
-    """One value of a result, and how it appeared there."""
-
-    value: Value
-    is_field: bool
-    """Whether it is a field of its own; otherwise it is inside running text."""
-    names: tuple[str, ...]
-    """The words that name the record that it belongs to."""
-    about: str = ""
-    """What a private field is about, such as `passport number`; empty if it is not sensitive."""
+Sighting = tuple[str, str, bool, tuple[str, ...], str]
+"""One value of a result, and how it appeared there: its exact and its squeezed form, whether it is a field of its own
+(otherwise it is inside running text), the words that name its record, and what a private field is about, such as
+`passport number`; empty if it is not sensitive."""
 
 
-class Prose(NamedTuple):
-    """The words of a running text."""
+class KeyFacts(NamedTuple):
+    """What the name of a member says."""
 
-    words: list[str]
-
-
-class Skipped(NamedTuple):
-    """Something was too long to be read."""
-
-
-def read_result(result: Mapping[str, Any], readings: Readings | None = None) -> Iterator[Sighting | Prose | Skipped]:
-    """Everything in a result that can come back in a call. Structured content counts; text beside it repeats it."""
-    reader = _Reader(result.get("structuredContent"), Readings() if readings is None else readings)
-    yield from reader.take()
-    for block in result.get("content") or ():
-        if reader.parts < 0:
-            break
-        if isinstance(block, Mapping):
-            reader.read_block(block)
-            yield from reader.take()
-    if "_meta" in result:
-        reader.read_aside(result["_meta"])
-        yield from reader.take()
+    is_key: bool
+    """Whether it is the name of a field; otherwise the caller chose it, so it is a value."""
+    is_naming: bool
+    about: str
 
 
+_FACTS: dict[str, KeyFacts] = {}
+MOST_KEYS = 2_000
+"""How many names of fields are kept with what they say."""
 _READ_ALREADY = frozenset({"type", "text", "blob", "data", "mimeType", "uri", "name", "title", "resource"})
 
 
-class _Reader:
-    """Reads one result, each text once."""
+class ResultValues:
+    """Everything in a result that can come back in a call, each text read once.
 
-    def __init__(self, structured: Any, readings: Readings) -> None:
-        self.found: list[Sighting | Prose | Skipped] = []
+    Structured content counts; text beside it repeats it.
+    """
+
+    def __init__(self, result: Mapping[str, Any], readings: Readings | None = None) -> None:
+        self.sightings: list[Sighting] = []
+        self.prose: list[list[str]] = []
+        """The words of each running text."""
+        self.is_cut = False
+        """Whether something was too long to be read."""
         self.parts, self._characters = MOST_PARTS, MOST_IN_RESULT
-        self._readings = readings
-        self._structured = structured
+        self._readings = Readings() if readings is None else readings
+        self._structured = result.get("structuredContent")
         self._written: frozenset[str] | None = None
         self._joined = ""
-        if structured is not None:
-            self._walk(structured, (), "")
-
-    def take(self) -> list[Sighting | Prose | Skipped]:
-        """What was found since the last time."""
-        found, self.found = self.found, []
-        return found
+        if self._structured is not None:
+            self._walk(self._structured, (), "")
+        for block in result.get("content") or ():
+            if self.parts < 0:
+                break
+            if isinstance(block, Mapping):
+                self.read_block(block)
+        if "_meta" in result:
+            self.read_aside(result["_meta"])
 
     def read_block(self, block: Mapping[str, Any]) -> None:
         resource = block.get("resource")
@@ -118,9 +108,9 @@ class _Reader:
             for key in ("uri", "name", "title"):
                 if isinstance(part.get(key), str):
                     if self._afford(part[key]):
-                        self._scalar(part[key], (), key)
+                        self._scalar(part[key], (), "")
                     else:
-                        self.found.append(Skipped())
+                        self.is_cut = True
             self.read_aside({key: item for key, item in part.items() if key not in _READ_ALREADY})
 
     def read_aside(self, node: Any) -> None:
@@ -128,21 +118,21 @@ class _Reader:
         if isinstance(node, Mapping | list):
             for item in node.values() if isinstance(node, Mapping) else node:
                 if not self._afford(item):
-                    self.found.append(Skipped())
+                    self.is_cut = True
                     return
                 self.read_aside(item)
         elif isinstance(node, str):
             reading = self._readings[node[:MOST_TEXT]]
             self._add_values(reading, ())
             if len(reading.words) >= PHRASE:
-                self.found.append(Prose(reading.words))
+                self.prose.append(reading.words)
 
     def _read_text(self, text: str) -> None:
         if len(text) <= MOST_IN_RESULT:
             if self._repeats_structured(text):  # Only values count that are not in the structured content.
                 for one in self._readings[text[:MOST_TEXT]].values:
                     if one.squeezed not in self._joined:
-                        self.found.append(Sighting(one, False, ()))
+                        self.sightings.append((one.exact, one.squeezed, False, (), ""))
                 return
             if (document := _as_json(text)) is not None:
                 self._walk(document, (), "")
@@ -150,7 +140,7 @@ class _Reader:
         if self._afford(text):
             self._prose(text, ())
         else:
-            self.found.append(Skipped())
+            self.is_cut = True
 
     def _repeats_structured(self, text: str) -> bool:
         """Whether a text has no word that is not in the structured content too."""
@@ -161,38 +151,45 @@ class _Reader:
             self._written, self._joined = frozenset(written), "".join(written)
         return bool(self._written) and self._written.issuperset(words(text))
 
-    def _walk(self, node: Any, names: tuple[str, ...], key: str) -> None:
+    def _walk(self, node: Any, names: tuple[str, ...], about: str) -> None:
         self.parts -= 1
         kind = type(node)
         if kind is str:
             self._characters -= min(len(node), MOST_TEXT)
         if self.parts < 0 or self._characters < 0:
-            self.found.append(Skipped())
+            self.is_cut = True
         elif kind is str:
-            self._scalar(node, names, key)
+            self._scalar(node, names, about)
         elif kind is dict or isinstance(node, Mapping):
             self._walk_record(node, names)
         elif kind is list or kind is tuple:
             for item in node:
                 if self.parts < 0:
                     return
-                self._walk(item, names, key)
+                self._walk(item, names, about)
         elif node is not None and node is not True and node is not False:
             number = number_of(node)
-            self.found.append(Sighting(Value("number", number, number), True, names))
+            self.sightings.append((number, number, True, names, ""))
 
     def _walk_record(self, node: Mapping[str, Any], names: tuple[str, ...]) -> None:
-        own = (*_names_of(node), *names)[:8]
-        for name, item in node.items():
+        """A record. The texts that name it are its title, sender, file name and the like."""
+        facts = [_FACTS.get(name) or _facts_of(name) for name in node]
+        own = names
+        for fact, item in zip(facts, node.values(), strict=True):
+            if fact.is_naming and isinstance(item, str):
+                own = (*own, *_name(item))
+        if own is not names:
+            own = (*own[len(names) :], *names)[:8]
+        for fact, (name, item) in zip(facts, node.items(), strict=True):
             if self.parts < 0:
                 return
-            if _is_key(name):
-                self._walk(item, own, name)
+            if fact.is_key:
+                self._walk(item, own, fact.about)
             elif self._afford(name):  # A table by name, such as {"City Hub": ...}: it is a value and names its entry.
-                self._scalar(name.replace("_", " "), own, "name")
-                self._walk(item, (*_name(name), *own)[:8], name)
+                self._scalar(name.replace("_", " "), own, "")
+                self._walk(item, (*_name(name), *own)[:8], fact.about)
             else:
-                self.found.append(Skipped())
+                self.is_cut = True
 
     def _afford(self, node: Any) -> bool:
         """Take one part and its characters from the budget; False if it is used up."""
@@ -201,42 +198,42 @@ class _Reader:
             self._characters -= min(len(node), MOST_TEXT)
         return self.parts >= 0 and self._characters >= 0
 
-    def _scalar(self, node: str, names: tuple[str, ...], key: str) -> None:
-        found, about = self.found, _about(key)
+    def _scalar(self, node: str, names: tuple[str, ...], about: str) -> None:
         if len(node) > LONGEST_VALUE:
             self._prose(node, names)
             return
+        found = self.sightings
         for item in _LIST.split(node) if "@" in node else (node,):
             reading = self._readings[item]
             value = _field(reading)
             if value is None:
                 self._prose(item, names)
                 continue
-            found.append(Sighting(value, True, names, about))
+            found.append((value.exact, value.squeezed, True, names, about))
             if about or (value.kind == "text" and ("@" in item or "/" in item or "." in item)):
-                found += [Sighting(one, False, names, about) for one in reading.values]
-            elif value.kind == "text":
-                found += [Sighting(one, False, names) for one in reading.values if one.kind in EXTERNAL]
+                found += [(one.exact, one.squeezed, False, names, about) for one in reading.values]
+            elif value.kind == "text" and reading.values:
+                found += [(one.exact, one.squeezed, False, names, "") for one in reading.values if one.kind in EXTERNAL]
 
     def _prose(self, text: str, names: tuple[str, ...]) -> None:
         if len(text) > MOST_TEXT:
-            self.found.append(Skipped())
+            self.is_cut = True
             text = text[:MOST_TEXT]
         reading = self._readings[text]
         self._add_values(reading, names)
         for hidden in decoded(text):
             inner = self._readings[hidden]
             self._add_values(inner, names)
-            self.found.append(Prose(inner.words))
-        self.found.append(Prose(reading.words))
+            self.prose.append(inner.words)
+        self.prose.append(reading.words)
 
     def _add_values(self, reading: Reading, names: tuple[str, ...]) -> None:
-        found = self.found
-        found += [Sighting(value, False, names) for value in reading.values]
+        found, self.is_cut = self.sightings, self.is_cut or reading.is_cut
+        found += [(value.exact, value.squeezed, False, names, "") for value in reading.values]
         for name in _NAMES.finditer(reading.text):
             whole = squeezed(name[1] or name[2])
             if len(whole) > 2:
-                found.append(Sighting(Value("text", whole, whole), False, names))
+                found.append((whole, whole, False, names, ""))
 
 
 def _about(key: str) -> str:
@@ -297,13 +294,12 @@ def _is_key(name: str) -> bool:
     return name.isalpha() or (name.isidentifier() and _LONG_NUMBER.search(name) is None)
 
 
-def _names_of(record: Mapping[str, Any]) -> tuple[str, ...]:
-    """The texts that name a record: its title, sender, file name and the like."""
-    found: list[str] = []
-    for key, item in record.items():
-        if isinstance(item, str) and key.lower().rstrip("_") in _NAMING:
-            found += _name(item)
-    return tuple(found)
+def _facts_of(name: str) -> KeyFacts:
+    """What a name says. Names that callers choose are not kept: they can be values."""
+    found = KeyFacts(_is_key(name), name.lower().rstrip("_") in _NAMING, _about(name))
+    if found.is_key and len(_FACTS) < MOST_KEYS:
+        _FACTS[name] = found
+    return found
 
 
 def _name(text: str) -> tuple[str, ...]:

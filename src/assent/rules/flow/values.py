@@ -26,7 +26,10 @@ _SPACED = _LOWER.translate(bytes.maketrans(_OTHER, b" " * len(_OTHER)))
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX = re.compile(r"\b(?:[0-9a-fA-F]{12,}|(?:[0-9a-fA-F]{2}[ :]){5,}[0-9a-fA-F]{2})\b")
 _SOME_HEX = re.compile(r"[0-9a-fA-F][0-9a-fA-F](?:[0-9a-fA-F]{10}|[ :][0-9a-fA-F]{2}[ :])")
-_PLAIN_TEXT = re.compile(r"(?:[A-Za-z0-9_,!?'-]{1,11} ){0,4}[A-Za-z0-9_,!?'-]{0,11}")
+_PLAIN_TEXT = re.compile(
+    r"(?:[A-Za-z0-9_,!?'-]{1,11}(?:[.@][A-Za-z0-9_,!?'-]{1,11}){0,4} ){0,4}"
+    r"(?:[A-Za-z0-9_,!?'-]{1,11}(?:[.@][A-Za-z0-9_,!?'-]{1,11}){0,4})?"
+)
 _SPELLED_SIGN = re.compile(r"dot|punkt|arroba")
 _DIGIT = re.compile(r"\d")
 _DISGUISED_SIGN = re.compile(
@@ -54,6 +57,7 @@ _LINK = re.compile(
 _ACCOUNT = re.compile(
     r"(?<![\w-])[a-z]{2}\d\d(?:[a-z0-9]{10,30}|[ -][a-z0-9]{4}(?:[ -](?=[a-z]{0,3}\d)[a-z0-9]{1,4}){2,8})(?![\w-])"
 )
+_NUMBERS = re.compile(r"\d \d")
 _MARKS = re.compile(r"[@.:\d]")
 _SENTENCE_END = re.compile(r"\.[A-Z]")
 _SENTENCE = re.compile(r"(?<=[a-z0-9])\.(?=[A-Z][a-z]+\b(?![\w.+-]*@))")
@@ -104,7 +108,7 @@ class Reading:
 
     def __init__(self, text: str) -> None:
         self.is_cut = len(text) > MOST_TEXT
-        """Whether the text is longer than what is read of it: the rest may be anything."""
+        """Whether the text has more than what is read of it: the rest may be anything."""
         self._squeezed: str | None = None
         if self.is_cut:
             self._squeezed = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
@@ -117,8 +121,10 @@ class Reading:
         if "." in text and _SENTENCE_END.search(text) is not None:
             # A missing space after a sentence would make a word part of a link.
             found = _all_in(exact(_SENTENCE.sub(". ", text)))
-        self.values = found if len(found) <= MOST_VALUES else found[:MOST_VALUES]
-        """The values of the text, each with its kind. Kinds that cannot be told apart are `id`."""
+        if len(found) > MOST_VALUES:
+            self.is_cut, found = True, found[:MOST_VALUES]
+        self.values = found
+        """The values of the text, each once and with its kind. Kinds that cannot be told apart are `id`."""
         self.whole = self._find_whole(plain, whole_among) if whole_among and len(text) <= LONGEST_VALUE else None
         """The value that the whole text is, if it is an address, a link, an account or a file name."""
 
@@ -189,23 +195,22 @@ def whole_value(text: str) -> Value | None:
 
 
 def _all_in(plain: str) -> list[Value]:
-    """The values in a text of one form, kind by kind: those of `_scan`, found word by word."""
+    """The values in a text of one form, kind by kind: those of `_scan`, found word by word, each word once."""
     if not plain.isascii():
         return _scan(plain)
     found: _Found | None = None
     amounts: list[Value] = []
     ids: list[Value] = []
-    adjacent = last = is_account = False
-    digits = 0
-    for word in plain.split():
+    is_account = False
+    begins = digits = 0
+    words = plain.split()
+    unique = dict.fromkeys(words)
+    for word in unique:
         if word.isalpha():
-            last = False
             continue
         digits += len(word)
         first_is_digit = word[0].isdigit()
-        if first_is_digit and last:
-            adjacent = True
-        last = word[-1].isdigit()
+        begins += first_is_digit
         if word.isalnum():
             if not first_is_digit:
                 if word[2:4].isdigit() and word[:2].isalpha():
@@ -227,14 +232,16 @@ def _all_in(plain: str) -> list[Value]:
         else:
             is_account = is_account or _ACCOUNT_START.search(word) is not None
             found.search(word)
-    if adjacent:  # Only amounts, accounts and phone numbers can contain a gap.
+    # Only amounts, accounts and phone numbers can contain a gap.
+    if begins and digits > 1 and _NUMBERS.search(plain) is not None:
         amounts.clear()
         found = found or _Found(amounts, ids)
         found.search_amounts(plain)
-    if is_account or (digits > 7 and _EIGHT_DIGITS.search(plain) is not None):
+    is_long = digits > 7 or (digits and len(unique) < len(words))
+    if is_account or (is_long and _EIGHT_DIGITS.search(plain) is not None):
         found = found or _Found(amounts, ids)
         found.search_accounts(plain)
-    return amounts + ids if found is None else found.in_order()
+    return list(dict.fromkeys(amounts + ids)) if found is None else found.in_order()
 
 
 def _scan(plain: str) -> list[Value]:
@@ -257,7 +264,7 @@ class _Found:
         self.amounts, self.ids = amounts, ids
 
     def in_order(self) -> list[Value]:
-        return self.addresses + self.links + self.accounts + self.amounts + self.ids
+        return list(dict.fromkeys(self.addresses + self.links + self.accounts + self.amounts + self.ids))
 
     def search(self, plain: str) -> None:
         """Every kind but accounts."""
@@ -376,7 +383,8 @@ def decoded(text: str) -> Iterator[str]:
         yield plain
     longest = max(map(len, text.split()), default=0) if text.isascii() else len(text)
     if longest > 11:
-        for found in _BASE64.findall(text)[:_MOST_DECODED]:
+        long = " ".join(one for one in dict.fromkeys(text.split()) if len(one) > 11)
+        for found in _BASE64.findall(long)[:_MOST_DECODED]:
             if (hidden := _from_base64(found)) is not None:
                 yield hidden
     if (longest > 11 or len(text) > 16) and _SOME_HEX.search(text) is not None and _DIGIT.search(text) is not None:

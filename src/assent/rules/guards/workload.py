@@ -32,7 +32,7 @@ LARGE = 20_000
 """Characters from which on a text is rewritten in a thread."""
 MOST_VALUES = 200_000
 """How many values a guard reads of one call."""
-SWITCH = 0.0005
+SWITCH = 0.0001
 """Seconds after which a check in a thread lets the event loop continue. Python's usual 5 ms are felt by callers."""
 
 
