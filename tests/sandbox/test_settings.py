@@ -44,6 +44,23 @@ def test_a_word_is_enough(tmp_path: Path, word: str) -> None:
     assert load_settings(tmp_path / "assent.yaml").upstreams["one"].sandbox.mode == word
 
 
+def test_a_grant_does_not_lead_through_a_link_that_the_server_can_change(tmp_path: Path) -> None:
+    own, secret = tmp_path / "own", tmp_path / "secret"
+    own.mkdir()
+    secret.mkdir()
+    (tmp_path / "to own").symlink_to(own)
+    (own / "planted").symlink_to(secret)
+    (own / "deep").mkdir()
+    (own / "deep" / "planted").symlink_to("../../secret")
+    (tmp_path / "notes").symlink_to(own / "planted")
+    for write in (own, tmp_path / "to own"):
+        for path in (own / "planted", own / "deep" / "planted", tmp_path / "notes", tmp_path / "to own" / "planted"):
+            with pytest.raises(CannotConfine, match="which the server itself can change"):
+                real_grants([str(path)], [str(write)])
+        assert real_grants([str(tmp_path / "to own" / "deep")], [str(write)]) == (str(own / "deep"),)
+    assert real_grants([str(tmp_path / "notes")], []) == (str(secret),), "a link of the operator's own"
+
+
 def test_a_grant_must_exist_and_is_not_everything(tmp_path: Path) -> None:
     with pytest.raises(CannotConfine, match="does not exist"):
         real_grants([str(tmp_path / "missing")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any, Literal, NamedTuple
@@ -26,6 +26,7 @@ SYSTEM_FILES = tuple(
 OWN_FILES = ("/etc/hosts", "/etc/nsswitch.conf", "/etc/resolv.conf")
 PRIVATE = ("/tmp", "/var/tmp", "/dev", "/proc")
 """Folders that every box has of its own."""
+_MOST_LINKS = 40
 _TEMPORARY = ("/tmp", "/var/tmp", "/dev/shm")
 
 Kind = Literal["read", "write", "run", "network"]
@@ -163,17 +164,38 @@ def is_broad(path: str) -> bool:
     return path in shared or is_under(home, [path]) or PurePath(path).parent == PurePath("/home")
 
 
-def real_grants(paths: Iterable[str]) -> tuple[str, ...]:
-    """The granted paths, checked. Raises CannotConfine for one that is missing, or is the root."""
-    found = []
+def real_grants(paths: Iterable[str], write: Iterable[str] = ()) -> tuple[str, ...]:
+    """The granted paths, checked. Raises CannotConfine for one that is missing, is the root, or was redirected.
+
+    A link in a folder that the server may change (`write`) may be its own: at the next start it would widen its box.
+    """
+    found, changeable = [], [os.path.realpath(os.path.expanduser(one)) for one in write]  # noqa: PTH111
     for path in paths:
-        full = os.path.realpath(os.path.expanduser(path))  # noqa: PTH111
+        absolute = os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
+        full = os.path.realpath(absolute)
+        for link in _links_in(absolute):
+            if is_under(os.path.realpath(link.parent), changeable):
+                raise CannotConfine(
+                    f"the granted path {path} leads through the link {link}, which the server itself can change",
+                    f"Grant {full} if you want that, or remove the link",
+                )
         if full == "/":
             raise CannotConfine(f"{path} is the whole file system", "Grant the folders that the server needs")
         if not os.path.exists(full):  # noqa: PTH110
             raise CannotConfine(f"the granted path {path} does not exist", "Make it first, or correct the setting")
         found.append(full)
     return tuple(dict.fromkeys(found))
+
+
+def _links_in(path: str) -> Iterator[PurePath]:
+    """Every link that is followed on the way to a path, also those that other links lead to."""
+    here = PurePath(path)
+    for _ in range(_MOST_LINKS):
+        link = next((part for part in reversed((here, *here.parents)) if os.path.islink(part)), None)  # noqa: PTH114
+        if link is None:
+            return
+        yield link
+        here = PurePath(os.path.normpath(link.parent / os.readlink(link) / here.relative_to(link)))  # noqa: PTH115
 
 
 def box_of(tool: Tool, shipped: Mapping[str, Mapping[str, Any]]) -> Box:

@@ -46,16 +46,16 @@ def make_plan(
     instances: Literal["one", "by_tier"],
 ) -> Plan:
     """Check the grants and the machine. Raises CannotConfine in `enforce` if anything is missing."""
-    rules = tuple(map(host_rule, hosts))
+    rules, read, write = tuple(map(host_rule, hosts)), tuple(read), tuple(write)
     try:
         if mode == "enforce":
             require_support()
         program = find_program(command, env, cwd).reads
-        grants = Grants(real_grants(read), real_grants(write), rules, (), program)
+        grants = Grants(real_grants(read, write), real_grants(write, write), rules, (), program)
     except CannotConfine:
         if mode == "enforce":
             raise
-        grants = Grants(tuple(read), tuple(write), rules)
+        grants = Grants(read, write, rules)
     logger.info("%s: for its start it may read %s", name, named(grants.program))
     return Plan(name, mode, grants, instances)
 
