@@ -260,7 +260,7 @@ class Store(Protocol):
         """Add a person's decision to a pending approval. None if it is not pending, or if the person has already
         decided.
 
-        The decision `reopen` takes back the declines of a declined approval; None for any other approval.
+        The decision `reopen` takes back a decline, or a yes that is not used up; None for any other approval.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""What a waiting call tells its caller, and how a person takes back a no."""
+"""What a waiting call tells its caller, and how a person takes a decision back."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import asyncio
 import re
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
 
+from assent.core.approval import ApprovalState
 from assent.core.outcome import Pause, Refusal
 from assent.pipeline.approve import approve
 from assent.testing import AGENT, ANN, World
@@ -74,7 +76,32 @@ async def test_a_no_after_a_reopening_is_a_no_again() -> None:
     assert (await asked(world)).code == "confirm.declined"
 
 
-async def test_only_a_decline_is_taken_back_and_only_by_who_may_decide() -> None:
+async def test_a_yes_that_no_call_has_used_is_taken_back_and_a_used_one_is_not() -> None:
+    world = World(WIPE)
+    waiting = str((await asked(world)).facts["approval"])
+    await approve(ANN, waiting, "approve", world.ports)
+    reopened = await approve(ANN, waiting, "reopen", world.ports)
+    assert (reopened.state_at(world.clock()), reopened.approved_at) == (ApprovalState.PENDING, None)
+    assert (await asked(world)).facts["approval"] == waiting
+    assert (await asked(world)).code == "confirm.approval_pending"
+    await approve(ANN, waiting, "approve", world.ports)
+    assert not isinstance(await world.call("wipe", {"id": "1"}), Refusal)
+    with pytest.raises(Refusal) as used:
+        await approve(ANN, waiting, "reopen", world.ports)
+    assert used.value.code == "approve.not_declined"
+
+
+async def test_a_no_that_is_taken_back_leaves_the_yes_of_another_person() -> None:
+    world = World({"wipe": {"side_effect": "destructive", "confirmation": {"by": "approver", "quorum": 2}}})
+    waiting = str((await asked(world)).facts["approval"])
+    bob = replace(ANN, id="bob")
+    await approve(ANN, waiting, "approve", world.ports)
+    await approve(bob, waiting, "decline", world.ports)
+    reopened = await approve(bob, waiting, "reopen", world.ports)
+    assert [one.person for one in reopened.standing] == [ANN.id]
+
+
+async def test_only_a_decision_is_taken_back_and_only_by_who_may_decide() -> None:
     world = World(WIPE)
     waiting = str((await asked(world)).facts["approval"])
     with pytest.raises(Refusal) as pending:

@@ -127,7 +127,7 @@ def sentence(
 def _decided(facts: Mapping[str, Any], decider: str) -> str:
     """What was decided, and for a client's answer that it is the client's."""
     said = str(facts.get("verdict"))
-    verdict = {"approve": "Approved", "decline": "Declined", "reopen": "Took back the decline"}.get(said, "Decided")
+    verdict = {"approve": "Approved", "decline": "Declined", "reopen": "Took the decision back"}.get(said, "Decided")
     if facts.get("channel") != IN_BAND:
         return verdict
     who = decider or "the client"

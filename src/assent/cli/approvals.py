@@ -102,12 +102,12 @@ def deny(approval_id: str, yes: bool, config: Path | None) -> None:
     _decide(approval_id, "decline", not yes and sys.stdin.isatty(), config)
 
 
-@approvals.command(short_help="Revert a denial: the call waits for a decision again.")
+@approvals.command(short_help="Take a decision back: the call waits for one again.")
 @click.argument("approval_id", metavar="ID")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation; needs the whole ID.")
 @store_option
 def reopen(approval_id: str, yes: bool, config: Path | None) -> None:
-    """Revert a denial: the call waits for a decision again, until the approval expires. This approves nothing.
+    """Take a denial back, or an approval that no call has used: the call waits for a decision again.
 
     Example: assent approvals reopen 01J9
     """
@@ -181,7 +181,7 @@ def _decide(approval_id: str, verdict: Verdict, asking: bool, config: Path | Non
     given = sum(1 for decision in decided.decisions if decision.verdict == "approve")
     more = f" ({given} of {decided.quorum} approvals)" if state is ApprovalState.PENDING else ""
     click.echo(f"{decided.id}: {state}{more}")
-    if verdict == "decline":
+    if verdict == "decline" or state is ApprovalState.APPROVED:
         click.echo(f"To take it back: assent approvals reopen {decided.id}", err=True)
 
 

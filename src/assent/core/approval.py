@@ -20,7 +20,7 @@ MOST_REASON = 500
 """Characters of the reason of a decision."""
 
 Verdict = Literal["approve", "decline", "reopen", "too_fast"]
-"""A decision; `reopen` takes back every decline before it, `too_fast` is a client's yes that does not count."""
+"""A decision. `reopen` takes back the declines, or else every yes; `too_fast` is a yes that does not count."""
 
 READING_SPEED = 300.0
 """Characters per second: more than ten times the speed at which people read."""
@@ -103,13 +103,15 @@ class Approval:
 
     @property
     def standing(self) -> tuple[Decision, ...]:
-        """The decisions that count: every approval, and the declines that were not taken back."""
-        last = max((place for place, one in enumerate(self.decisions) if one.verdict == "reopen"), default=-1)
-        return tuple(
-            one
-            for place, one in enumerate(self.decisions)
-            if one.verdict == "approve" or (one.verdict == "decline" and place > last)
-        )
+        """The decisions that count: those that were not taken back."""
+        found: list[Decision] = []
+        for one in self.decisions:
+            if one.verdict == "reopen":
+                kept = [earlier for earlier in found if earlier.verdict == "approve"]
+                found = kept if len(kept) < len(found) else []
+            elif one.verdict != "too_fast":
+                found.append(one)
+        return tuple(found)
 
     @property
     def answered_too_fast(self) -> Decision | None:
@@ -128,7 +130,7 @@ class Approval:
     @property
     def approved_at(self) -> float | None:
         """When the last needed person approved."""
-        yes = {person_key(decision.person): decision.at for decision in self.decisions if decision.verdict == "approve"}
+        yes = {person_key(decision.person): decision.at for decision in self.standing if decision.verdict == "approve"}
         return sorted(yes.values())[self.quorum - 1] if len(yes) >= self.quorum else None
 
     @property

@@ -385,7 +385,7 @@ CATALOGUE: dict[str, Kind] = {
     ),
     "approve.already_decided": Kind(409, "This approval was decided already.", "Look at its state.", "person", "api"),
     "approve.not_declined": Kind(
-        409, "There is no decline to take back.", "Look at its state: assent approvals show.", "person", "api"
+        409, "There is no decision to take back.", "Look at its state: assent approvals show.", "person", "api"
     ),
     "approve.expired": Kind(410, "This approval has expired.", "The call must be made again.", "person", "api"),
 }

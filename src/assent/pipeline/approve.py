@@ -60,8 +60,7 @@ async def _decide(
     if signed is not None:
         values |= {"signed": signed.values, "shown": approval.text}
     entry = Entry("decision", decision.at, facts, values)
-    decided = await ports.store.decide(approval.id, decision, ports.now(), entry)
-    if decided is None:
+    if (decided := await ports.store.decide(approval.id, decision, ports.now(), entry)) is None:
         raise Refusal("approve.already_decided")
     return decided
 
@@ -140,11 +139,11 @@ def _default_step_up(approval: Approval, person: Principal, ports: Ports) -> Ste
 
 
 def _check_state(approval: Approval, verdict: Verdict, now: float) -> None:
-    """Raise unless the approval can take this verdict: a decision needs a pending one, `reopen` a declined one."""
+    """Raise unless the approval can take this verdict: a decision needs a pending one, `reopen` a decided one."""
     state = approval.state_at(now)
     if state is ApprovalState.EXPIRED:
         raise Refusal("approve.expired")
-    if verdict == "reopen" and state is not ApprovalState.DECLINED:
-        raise Refusal("approve.not_declined", f"This approval is {state}, so there is no decline to take back.")
+    if verdict == "reopen" and state not in (ApprovalState.DECLINED, ApprovalState.APPROVED):
+        raise Refusal("approve.not_declined", f"This approval is {state}, so there is no decision to take back.")
     if verdict != "reopen" and state is not ApprovalState.PENDING:
         raise Refusal("approve.already_decided")

@@ -200,8 +200,8 @@ class Records:
     def decide(self, approval_id: str, decision: Decision, now: float, row: Sealed) -> Approval | None:
         approval = self.approvals.get(approval_id)
         reopening = decision.verdict == "reopen"
-        decidable = ApprovalState.DECLINED if reopening else ApprovalState.PENDING
-        if approval is None or approval.state_at(now) is not decidable:
+        wanted = (ApprovalState.DECLINED, ApprovalState.APPROVED) if reopening else (ApprovalState.PENDING,)
+        if approval is None or approval.state_at(now) not in wanted:
             return None
         if not reopening and approval.decision_of(decision.person) is not None:
             return None

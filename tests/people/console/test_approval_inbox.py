@@ -51,7 +51,7 @@ async def test_every_argument_is_shown_with_hidden_characters_and_targets(tmp_pa
         assert "hidden characters written out" in shown and "host of a link" in shown
         assert "<code>evil.example</code>" in shown
         assert "anonymous asks to delete or overwrite data with Delete order on shop" in shown
-        assert "This call, once, within 15 min of the yes" in shown and "0 of 1 approver" in shown
+        assert "This call runs once, within 15 min" in shown and "0 of 1 approver" in shown
 
 
 async def test_markup_in_arguments_and_reasons_stays_text(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_a_denial_carries_its_reason_to_the_agent_and_can_be_taken_back(tm
         assert (told["code"], told["reason"]) == ("confirm.declined", "Use the archive instead.")
         assert "Take the no back" in await read(person, page)
         assert (await person.send(f"{page}/reopen")).status_code == 303
-        assert "took the no back" in await read(person, page)
+        assert "took the decision back" in await read(person, page)
         await person.send(f"{page}/approve")
         await post(url, call)
         assert shop.effects == ["delete o-1"]

@@ -43,6 +43,10 @@ async def test_a_call_appears_by_itself_a_selection_stays_and_keys_decide(tmp_pa
         await page.keyboard.type("a reason")
         await page.keyboard.press("Escape")
         await page.keyboard.press("a")
+        await page.wait_for_selector("text=Press A again to approve", timeout=30_000)
+        found = await gateway_app.store.approval(second)
+        assert found is not None and found.decisions == (), "one key does not approve a critical call"
+        await page.keyboard.press("a")
         await page.wait_for_selector("text=Approved. The agent", timeout=30_000)
         await page.keyboard.press("Escape")
         await page.wait_for_selector("text=Decided in the last 15 minutes", timeout=30_000)

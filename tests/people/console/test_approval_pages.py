@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from people.console.test_approval_inbox import ask
 from support.console.plain_browser import signed_in
 from support.decisions.problems import problem
 from support.gateway.gateways import post, rpc, shop_gateway
@@ -70,3 +71,15 @@ async def test_an_approval_that_was_decided_elsewhere_says_so(tmp_path: Path) ->
             late = await other.send(f"{page}/deny")
             assert late.status_code == 409
             assert "Approved" in (await other.get(page)).text
+
+
+async def test_an_unused_yes_is_taken_back_on_its_page_and_the_page_says_which_sign_in_it_needs(tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path) as (url, gateway_app, shop), signed_in(url, gateway_app.store) as ann:
+        waiting = await ask(url, "o-1")
+        path = f"/console/approvals/{waiting}"
+        assert "you must have signed in within the last 5 min. You have." in (await ann.get(path)).text
+        assert (await ann.send(f"{path}/approve")).status_code == 303
+        assert "Take the approval back" in (await ann.get(path)).text
+        assert (await ann.send(f"{path}/reopen")).status_code == 303
+        assert "Approve</button>" in (await ann.get(path)).text
+        assert (await ask(url, "o-1"), shop.effects) == (waiting, [])

@@ -102,7 +102,7 @@ async def test_a_denial_gives_the_agent_the_reason_and_can_be_taken_back(tmp_pat
         told = problem((await post(url, CALL)).json()["result"])
         assert (told["code"], told["reason"]) == ("confirm.declined", "Keep it until the audit in May.")
         await page.get_by_role("button", name="Take the no back").click()
-        await page.get_by_text("The no is taken back").wait_for()
+        await page.get_by_text("The decision is taken back").wait_for()
         assert await state(app, approval) == "pending" and shop.effects == []
 
 

@@ -223,7 +223,8 @@ def suggestions_text(usage: Usage, guards: list[SuggestedGuard], scopes: list[Su
     for one in scopes:
         lines.append(f"#   {_comment(one.caller)}: {_comment(one.evidence)}")
         lines.append(f"#     has {_flow(list(one.has))}, of which unused: {_flow(list(one.unused))}")
-        lines.append(f"#     its calls needed only: {_flow(list(one.needed))}")
+        needed = f"needed only: {_flow(list(one.needed))}" if one.needed else "needed no scope"
+        lines.append(f"#     its calls {needed}")
     return "\n".join(lines)
 
 

@@ -54,7 +54,7 @@ class ApprovalJson(TypedDict):
     by: Annotated[str, "Who may decide: user or approver."]
     quorum: int
     asked_at: float
-    expires_at: Annotated[float, "When the question expires; no answer is a no."]
+    expires_at: Annotated[float, "When the question expires. Without an answer the call is not made."]
     text: Annotated[str, "The whole question as the person sees it."]
     facts: NotRequired[dict[str, Any]]
     uses: NotRequired[Annotated[int, "How many calls an approval allows; each is exactly this one."]]
@@ -255,7 +255,7 @@ async def deny_approval(asked: ApiRequest) -> dict[str, Any]:
 
 @post(PATH + "/{approval}/reopen", ApprovalJson, DecisionReason, who="as for approve", name="reopen", **_REOPENING)
 async def reopen_approval(asked: ApiRequest) -> dict[str, Any]:
-    """Reopen a denied approval: the call waits for a decision again."""
+    """Take a denial back, or an approval that no call has used: the call waits for a decision again."""
     return await _decide(asked, "reopen")
 
 

@@ -26,14 +26,17 @@ from assent.people.console.argument_rows import argument_rows, changes_in, compa
 from assent.people.console.page import DECIDERS, EVERYONE, Page, PageError, PageRequest
 from assent.people.console.pages.step_up import step_up_first
 from assent.people.console.templating import as_duration
+from assent.pipeline.approve import approver_shortfall, find, step_ups_of
 
 ROWS = 50
 RECENT = 15 * 60.0
 _PARTS = "title activity upstream requester_kind actors why price side_effects arguments preview targets warnings"
 _NO_DETAILS: dict[str, Any] = dict.fromkeys([*_PARTS.split(), "words", "records"])
 """Stands for the parts of an approval of an earlier version, which has its text only."""
+_MUCH = ("amount", "total", "price", "sum", "quantity", "count")
+_WHOM = ("to", "recipient", "recipients", "payee", "email", "user", "customer", "account", "channel", "iban")
 _DONE = {
-    "approved": "Approved. The agent's next identical call runs.",
+    "approved": "Approved. The agent's next identical call runs. Until then you can take it back.",
     "pending": "Your decision is recorded. The call waits for further approvals.",
     "declined": "Denied. The call does not run, and the agent is told.",
 }
@@ -98,7 +101,14 @@ async def show_one(page: PageRequest) -> Response:
 async def _one(page: PageRequest, problem: str = "", status: int = 200) -> Response:
     """One approval; with the problem of a decision that was not taken, where there is one."""
     approval = await page.api(show_approval, names={"approval": page.path["id"]})
-    return page.render("approval.html", status, **_shown(page, approval), problem=problem, most_reason=MOST_REASON)
+    return page.render(
+        "approval.html",
+        status,
+        **_shown(page, approval),
+        sign_in=await _sign_in(page, approval),
+        problem=problem,
+        most_reason=MOST_REASON,
+    )
 
 
 def _shown(page: PageRequest, approval: dict[str, Any]) -> dict[str, Any]:
@@ -113,22 +123,61 @@ def _shown(page: PageRequest, approval: dict[str, Any]) -> dict[str, Any]:
         "preview": argument_rows(details["preview"]) if details["preview"] is not None else [],
         "changes": list(changes_in(details["preview"])),
         "covers": _covers(approval),
+        "much": details["price"] or _first(details["arguments"], _MUCH, "currency"),
+        "whom": _first(details["arguments"], _WHOM),
+        "twice": approval["facts"].get("risk") in ("critical", "forbidden"),
         "yes": _yes(approval),
         "cannot": _cannot(page, approval),
         "may_decide": page.may(DECIDERS),
     }
 
 
+def _first(arguments: Any, names: tuple[str, ...], beside: str = "") -> str:
+    """The first argument of these names as a short text, with the one `beside` it."""
+    given = arguments if isinstance(arguments, dict) else {}
+    found = next((given[name] for name in names if given.get(name) not in (None, "", [])), None)
+    parts = found if isinstance(found, list) else [found]
+    if found is None or not all(isinstance(one, str | int | float) for one in parts):
+        return ""
+    shown = ", ".join(map(str, parts[:3])) + (f" and {len(parts) - 3} more" if len(parts) > 3 else "")
+    unit = given.get(beside)
+    return f"{shown[:120]} {unit}" if isinstance(unit, str) and len(unit) < 12 else shown[:120]
+
+
+async def _sign_in(page: PageRequest, approval: dict[str, Any]) -> dict[str, Any] | None:
+    """How recently this person must have signed in to approve, and whether they lack it; None if that is not asked."""
+    if approval["state"] != "pending" or not page.may(DECIDERS):
+        return None
+    ports = page.context.ports()
+    found = await find(page.principal, approval["id"], ports)
+    ages = [one.max_age for one in step_ups_of(found, page.principal, ports) if one.max_age]
+    lacking = approver_shortfall(page.principal, found, ports) is not None
+    return {"within": as_duration(min(ages)), "lacking": lacking} if ages else None
+
+
 def _covers(approval: dict[str, Any]) -> str:
-    """What a yes allows."""
-    calls = "This call, once" if approval["uses"] == 1 else f"{approval['uses']} calls with exactly these arguments"
-    return f"{calls}, within {as_duration(approval['lasts'])} of the yes"
+    """What an approval allows."""
+    calls = (
+        "This call runs once" if approval["uses"] == 1 else f"{approval['uses']} calls with exactly these arguments run"
+    )
+    return f"{calls}, within {as_duration(approval['lasts'])}"
 
 
 def _yes(approval: dict[str, Any]) -> int:
     """How many people have said yes."""
-    said = approval.get("decisions", [])
-    return len({person_key(one["person"]) for one in said if one["verdict"] == "approve"})
+    return len({person_key(one["person"]) for one in _standing(approval) if one["verdict"] == "approve"})
+
+
+def _standing(approval: dict[str, Any]) -> list[dict[str, Any]]:
+    """The decisions that were not taken back, as `Approval.standing` has them."""
+    found: list[dict[str, Any]] = []
+    for one in approval.get("decisions", []):
+        if one["verdict"] == "reopen":
+            declined = any(earlier["verdict"] == "decline" for earlier in found)
+            found = [earlier for earlier in found if earlier["verdict"] == "approve"] if declined else []
+        else:
+            found.append(one)
+    return found
 
 
 def _cannot(page: PageRequest, approval: dict[str, Any]) -> str:
@@ -136,7 +185,7 @@ def _cannot(page: PageRequest, approval: dict[str, Any]) -> str:
     me = person_key(page.principal.id)
     if approval["by"] == "approver" and person_key(approval["requester"]) == me:
         return "You asked for this call yourself. Somebody else must decide."
-    said = [one for one in approval.get("decisions", []) if person_key(one["person"]) == me]
+    said = [one for one in _standing(approval) if person_key(one["person"]) == me]
     if approval["state"] == "pending" and any(one["verdict"] == "approve" for one in said):
         return "You have said yes. The call waits for somebody else."
     return ""
@@ -153,7 +202,7 @@ async def deny_one(page: PageRequest) -> Response:
 
 
 async def reopen_one(page: PageRequest) -> Response:
-    return await _decide(page, reopen_approval, "The no is taken back. The call waits for a decision again.")
+    return await _decide(page, reopen_approval, "The decision is taken back. The call waits for a decision again.")
 
 
 async def _decide(page: PageRequest, handler: Any, notice: str = "") -> Response:

@@ -65,10 +65,20 @@
     if (found >= 0) { at = found; move(0); } else if (at >= items().length) at = items().length - 1;
   }
   const press = (selector) => document.querySelector(selector)?.click();
+  // One key never approves a critical call: the first press says what the second one does.
+  let armed = null;
+  function approve(button) {
+    if (!button || !button.dataset.twice || button === armed) { armed = null; button?.click(); return; }
+    const words = button.textContent;
+    armed = button;
+    button.textContent = button.dataset.twice;
+    button.focus();
+    setTimeout(() => { armed = null; button.textContent = words; }, 4000);
+  }
   const keys = {
     j: () => move(1),
     k: () => move(-1),
-    a: () => press("[data-key=approve]"),
+    a: () => approve(document.querySelector("[data-key=approve]")),
     r: () => document.querySelector("[data-key=reason]")?.focus(),
     x: () => press("[data-keys] > li.at input[type=checkbox]"),
     escape: () => press("[data-key=back]"),
