@@ -32,7 +32,7 @@ def test_repeated_headers_are_joined_and_a_repeated_routing_header_is_remembered
     hosts = [(b"host", b"localhost"), (b"host", b"evil")]
     kinds = [(b"accept", b"text/html"), (b"accept", b"*/*")]
     head = read_head([*hosts, *kinds, (b"mcp-name", b"a"), (b"mcp-name", b"b")])
-    assert (head.host, head.accept, head.mcp_name, head.duplicated) == (
+    assert (head.fields[b"host"], head.fields[b"accept"], head.mcp_name, head.duplicated) == (
         b"localhost, evil",
         b"text/html, */*",
         "a",

@@ -12,7 +12,7 @@ from assent.core.catalogue import Catalogue
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.mcp.channel import CannotAsk, asks_of
-from assent.mcp.jsonrpc import RpcError
+from assent.mcp.jsonrpc import ENVELOPE_KEYS, RpcError
 from assent.mcp.mirrored_headers import mirror_arguments
 from assent.mcp.protocol import (
     INVALID_PARAMS,
@@ -324,7 +324,7 @@ def _meta(mcp_request: McpRequest) -> dict[str, Any]:
     or logged.
     """
     meta, kept = mcp_request.params.get("_meta"), dict[str, Any]()
-    if isinstance(meta, dict):
+    if isinstance(meta, dict) and not meta.keys() <= ENVELOPE_KEYS:
         if meta.get("progressToken").__class__ in (int, str):
             kept["progressToken"] = meta["progressToken"]
         for name in CARRIED:
