@@ -6,10 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from bench.agentdojo.conversation import ORDERS, Outcome
 
-PUBLISHED = (
-    ("agent-airlock, as published", "15.6 % of 384 pairs"),
-    ("OpenAPPA, as published", "0 %", "", "89 %"),
-)
+PUBLISHED = (("agent-airlock, as published", "15.6 % of 384 pairs"),)
 _WIDTHS = (38, 22, 18, 14, 18, 20)
 _HEADINGS = ("gate", "attacks through", "all calls ran", "clean tasks", "questions per task", "solved under attack")
 

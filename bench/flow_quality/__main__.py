@@ -1,4 +1,4 @@
-"""Measures flow control in a simulated office: `python -m bench.flow_quality [tasks] [attacks] [labels] [person]`."""
+"""Measures flow control in a simulated office: `python -m bench.flow_quality [tasks] [attacks]`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from bench.flow_quality.office import Conversation, Verdict, read, steps_of
 
+FALLIBLE = 5
+"""A fallible person approves one attack in so many."""
 HALVES = ("attacks_before.yaml", "attacks_after.yaml")
 
 
@@ -93,6 +95,8 @@ def show_attacks(explain: bool) -> None:
         total = [sum(one.values()) for one in (all_of, silent["both"], silent["flow"], silent["bare"])]
         share = total[1] / max(total[0], 1)
         print(f"  {'all':10} {total[0]:4} {total[1]:4} {total[2]:4} {total[3]:4}  ({share:.1%} silent)")
+        wrong = total[1] + (total[0] - total[1] + FALLIBLE - 1) // FALLIBLE
+        print(f"  with a person who wrongly says yes to one question in {FALLIBLE}: {wrong} of {total[0]} run")
 
 
 def main() -> int:
