@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-VERSION = "0.2.0"
+VERSION = "0.3.0"
 """The version of this package, as a door knows it without reading its metadata."""
 PROTOCOL = 1
 MAGIC = b"assent engine"
