@@ -173,6 +173,8 @@ def _body_fault(fault: Any) -> str:
             words = f"it must be one of {context['expected']}"
         case "dict_type":
             words = "it must be an object"
+        case "too_short":
+            words = "choose at least one" if context["min_length"] == 1 else f"choose at least {context['min_length']}"
         case "string_pattern_mismatch":
             words = f"it must match {context['pattern']}"
         case _:
