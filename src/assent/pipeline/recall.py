@@ -15,7 +15,7 @@ from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.claims import FINISHED, ClaimRecord, State, claim_name
 from assent.core.outcome import Answer, Refusal
-from assent.core.refusals import KEY_REMEDY
+from assent.core.refusals import key_remedy
 from assent.core.secrets import ALREADY_DELIVERED
 from assent.pipeline.claim import Claim, claim_from_record
 from assent.pipeline.execute import execute, keep
@@ -113,8 +113,7 @@ def _key_missing(argument: str | None) -> Refusal:
     """Models only write arguments, so the remedy names the key's argument if the contract has one."""
     if argument is None:
         return Refusal("recall.key_required")
-    place = f"as the argument `{argument}`"
-    return Refusal("recall.key_required", remedy=KEY_REMEDY.format(place=place))
+    return Refusal("recall.key_required", remedy=key_remedy(f"as the argument `{argument}`"))
 
 
 async def recover(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace) -> Answer | None:
