@@ -12,7 +12,6 @@ from fastmcp.server.dependencies import get_access_token
 from mcp.server.auth.provider import AccessToken
 
 from assent.contract.decorator import contract as contract
-from assent.contract.model import Contract
 from assent.core.principal import Principal as Principal
 from assent.errors import ContractError, Fault
 from assent.library.fastmcp import FastMCPIntegration, caches
@@ -37,7 +36,7 @@ class Assent(Governance[FastMCPIntegration]):
     """
 
     def _make_edge(self) -> FastMCPIntegration:
-        parts = self._ports, self._authenticate, self._codec, self._compile, self._console, self._notifier
+        parts = self._ports, self._authenticate, self._codec, self._functions.compile, self._console, self._notifier
         return FastMCPIntegration(*parts, historic_names=bool(self._wire["historic_names"]))
 
     def apply(self, server: FastMCP[Any]) -> None:
@@ -51,8 +50,8 @@ class Assent(Governance[FastMCPIntegration]):
             )
         self._edge.apply(server)
 
-    def _faults(self, contract: Contract, function: AuthorTool) -> list[Fault]:
-        found, name = super()._faults(contract, function), function.name
+    def _framework_faults(self, function: AuthorTool) -> list[Fault]:
+        found, name = list[Fault](), function.name
         if getattr(function.registered, "version", None) is not None:
             found.append(
                 Fault("it has a version, and one contract is for one tool", "Register it without `version`", name)

@@ -18,8 +18,7 @@ from assent.audit.bundle import BadBundle, write_bundle
 from assent.audit.files import KeyFile
 from assent.audit.log_reader import StoredEntries
 from assent.audit.periodic_signer import PeriodicSigner, SigningPlan
-from assent.audit.signer import AuditLogError, AuditLogSigner
-from assent.audit.store_check import verify_store
+from assent.audit.signer import AuditLogError, AuditLogSigner, verify_store
 from assent.core.audit import Entry
 from assent.ports import Store
 from assent.stores import SqliteStore

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from assent.hooks.events import HookEvent
-from assent.hooks.mcp_servers import is_governed_elsewhere
+from assent.hooks.process import is_governed_elsewhere
 
 ASSENT = str(Path(sys.executable).with_name("assent"))
 WRAPPED = {"command": ASSENT, "args": ["wrap", "--", "npx", "server"]}

@@ -17,7 +17,7 @@ from assent.core.outcome import Refusal
 from assent.core.quotas import SpendBudget
 from assent.errors import ContractError
 from assent.fastmcp import Assent as FastAssent
-from assent.library.governance import _principal_of_token
+from assent.library.callers import principal_of_token
 
 
 def token(client: str, subject: str | None = None, issuer: str | None = None) -> AccessToken:
@@ -35,12 +35,12 @@ def token(client: str, subject: str | None = None, issuer: str | None = None) ->
     ],
 )
 def test_two_callers_are_never_one_principal(one: AccessToken, other: AccessToken) -> None:
-    assert _principal_of_token(one).id != _principal_of_token(other).id
+    assert principal_of_token(one).id != principal_of_token(other).id
 
 
 def test_a_token_says_whether_its_caller_is_in_test_mode() -> None:
     def mode(**claims: Any) -> str:
-        return _principal_of_token(AccessToken(token="t", client_id="app", scopes=[], claims=claims)).mode
+        return principal_of_token(AccessToken(token="t", client_id="app", scopes=[], claims=claims)).mode
 
     assert [mode(), mode(mode="live"), mode(mode="test")] == ["live", "live", "test"]
     with pytest.raises(Refusal, match=r"authenticate\.invalid"):
@@ -100,4 +100,4 @@ def test_a_budget_that_no_function_could_spend_stops_the_start() -> None:
 
 
 def test_a_person_is_the_same_through_every_client() -> None:
-    assert _principal_of_token(token("app", subject="ann")).id == _principal_of_token(token("web", subject="ann")).id
+    assert principal_of_token(token("app", subject="ann")).id == principal_of_token(token("web", subject="ann")).id

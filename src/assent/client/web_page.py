@@ -28,7 +28,6 @@ from assent.features import load_package
 from assent.web.asgi import Headers, Receive, Scope, Send
 from assent.web.http import BodyTooLarge, Disconnected, read_body
 from assent.web.server import bind, make_server
-from assent.web.style import styled
 
 SPANS = ((900, "15 minutes"), (3_600, "an hour"), (86_400, "a day"), (604_800, "a week"))
 
@@ -326,3 +325,11 @@ async def _send_page(send: Send, status: int, page: str, nonce: str) -> None:
     ]
     await send({"type": "http.response.start", "status": status, "headers": fields})
     await send({"type": "http.response.body", "body": body})
+
+
+_STYLE = files("assent.web").joinpath("page.css").read_text("utf-8").rstrip()
+
+
+def styled(page: str) -> str:
+    """Replaces `{{ style }}` in a page with the shared style sheet; the page's own rules follow it."""
+    return page.replace("{{ style }}", _STYLE)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from assent.config.model import Settings
 from assent.core.catalogue import Catalogue
+from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.errors import StoreError
-from assent.gateway.auth.step_up_note import StepUpNote
+from assent.features import load_feature
 from assent.gateway.connections import ConnectQuestion, UpstreamConnections
 from assent.gateway.dispatch import Dispatcher
 from assent.gateway.edge_ports import Rulebook, ports_of
@@ -22,7 +24,7 @@ from assent.gateway.tool_service import ToolService
 from assent.mcp.request_state import RequestStateCodec
 from assent.pipeline.authorize import StopSwitches
 from assent.pipeline.other_requests import OtherRequests
-from assent.ports import Ports
+from assent.ports import Ports, Store
 from assent.upstreams.link import UpstreamLink
 
 
@@ -103,3 +105,16 @@ class MessageStops:
         except StoreError:
             return "The stop switches cannot be read, so nothing is passed on. Try again later."
         return None if stop is None else stop.said()
+
+
+@dataclass(frozen=True, slots=True)
+class StepUpNote:
+    """Remembers in the store which sign-in a call of a person's agent needs."""
+
+    store: Store
+
+    async def write(self, caller: Principal, refusal: Refusal) -> None:
+        if not caller.bearer:
+            return
+        with suppress(StoreError):  # The caller is refused in any case.
+            await load_feature("pending_step_up").note_step_up(self.store, caller, refusal, time.time())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assent.gateway.passthrough.inject import MOST_WAITING, Injection
+from assent.gateway.passthrough.non_tool import MOST_WAITING, Injection
 
 START = {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/event-stream")]}
 OURS = b"event: message\r\ndata: ours\r\n\r\n"

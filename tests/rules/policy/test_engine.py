@@ -15,9 +15,8 @@ from assent.core.principal import KINDS, Principal
 from assent.core.tool import Tool
 from assent.pipeline.discover import visible_tools
 from assent.ports import Rules
-from assent.rules.policy.engine import PolicyEngine
+from assent.rules.policy.engine import PolicyEngine, normal_uri
 from assent.rules.policy.source import parse_policies
-from assent.rules.policy.uris import normal_uri
 from assent.testing import AGENT, ANN, World
 
 NOON = 1_800_014_400.0

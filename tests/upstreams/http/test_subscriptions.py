@@ -17,8 +17,8 @@ from assent.upstreams.errors import ProtocolViolation
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.client import HttpUpstream
+from assent.upstreams.http.link import HttpSubscriptions
 from assent.upstreams.http.pool import Limits, Pool
-from assent.upstreams.http.subscriptions import HttpSubscriptions
 from assent.upstreams.subscriptions import MOST_RESOURCES, TooManyResources
 from support.servers.scripted_server import Conversation, ScriptedServer
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
 
 import cedarpy
 
@@ -20,7 +22,6 @@ from assent.rules.policy.entities import Uid, other_entity, principal_entity, to
 from assent.rules.policy.schema import NO_ARGUMENTS, OTHER_ACTIONS
 from assent.rules.policy.slices import PolicyIndex, PolicySlice, Slices, slices_of, unevaluated
 from assent.rules.policy.source import Policy, policies_digest
-from assent.rules.policy.uris import normal_uri
 
 MOST_CACHED = 4_096
 _NEVER = 0.0
@@ -176,3 +177,48 @@ def _make_seat(principal: Principal, compiled: ToolPolicies) -> _Seat:
 def _misfit(faults: Sequence[Fault]) -> PolicyVerdict:
     reason = "it does not fit this tool, so every call of it is denied until an operator corrects the policy"
     return PolicyVerdict(tuple(PolicyReason(name, reason) for name in dict.fromkeys(one.field for one in faults)))
+
+
+_DOTS = re.compile(r"(?:^|/)\.\.?(?:/|$)")
+_MOST_ENCODINGS = 5
+
+
+def normal_uri(uri: str) -> str:
+    """A URI as policies compare it: scheme and host in lower case, host and path decoded, without dot segments.
+
+    `memo:/a` and `file://localhost/a` are written as `memo:///a` and `file:///a`.
+    """
+    try:
+        parts = urlsplit(uri.strip())
+        path = _without_dots(_decoded(parts.path))
+        host = _decoded(parts.netloc).lower()
+    except ValueError:
+        return uri
+    if parts.scheme == "file" and host == "localhost":
+        host = ""
+    start = f"{parts.scheme}:" if parts.scheme else ""
+    authority = f"//{host}" if host or (start and path.startswith("/")) else ""
+    return f"{start}{authority}{path}" + (f"?{parts.query}" if parts.query else "")
+
+
+def _decoded(path: str) -> str:
+    """A path without percent-encoding, however often it was encoded."""
+    for _ in range(_MOST_ENCODINGS):
+        decoded = unquote(path)
+        if decoded == path:
+            break
+        path = decoded
+    return path.replace("\\", "/")
+
+
+def _without_dots(path: str) -> str:
+    path = re.sub("/{2,}", "/", path)
+    if not _DOTS.search(path):
+        return path
+    kept: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            kept = kept[:-1] if kept and kept[-1] else kept
+        elif part != ".":
+            kept.append(part)
+    return "/".join(kept)
