@@ -291,7 +291,7 @@ class Store(Protocol):
     async def urgent_approvals(
         self, now: float, *, tenant: str | None = None, requester: str | None = None, skip: int = 0, limit: int = 100
     ) -> list[Approval]:
-        """Pending approvals in the order of `Approval.urgency`, without the first `skip` of them."""
+        """Pending approvals in the order of `urgency_of`, without the first `skip` of them."""
         ...
 
     async def count_pending(

@@ -148,12 +148,6 @@ class Approval:
         decided = self.declined_at is not None or self.approved_at is not None
         return None if decided or self.used >= self.uses else self.expires_at
 
-    @property
-    def urgency(self) -> tuple[int, int, float, str]:
-        """The place in a list of what to decide first: by the minute in which it expires, then the riskiest."""
-        risk = self.facts.get("risk")
-        return int(self.expires_at // 60), -Risk(risk).number if risk in RISKS else 0, self.asked_at, self.id
-
     def state_at(self, now: float) -> ApprovalState:
         """The effective state: a question without an answer in time has expired, and so has an approval not used in
         time.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from assent.contract.digest import digest_of
 from assent.core.call import Call
@@ -126,25 +125,3 @@ def claim_name(call: Call) -> str | None:
     if call.tool.derives_key:
         return claim_id(principal.tenant, principal.id, call.tool.name, f"{where}auto", call.fingerprint)
     return None
-
-
-def as_time(value: Any, otherwise: float) -> float:
-    """Seconds since the epoch for a number or an RFC 3339 text; `otherwise` for any other value."""
-    if isinstance(value, bool):
-        return otherwise
-    if isinstance(value, int | float):
-        return _number_as_time(value, otherwise)
-    if isinstance(value, str):
-        try:
-            moment = datetime.fromisoformat(value)
-            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        except (ValueError, OverflowError):
-            return otherwise
-    return otherwise
-
-
-def _number_as_time(value: float, otherwise: float) -> float:
-    """Read seconds, or milliseconds above 1e11; `otherwise` for a number out of range."""
-    if not 0 <= value <= 1e14:
-        return otherwise
-    return value / 1000 if value > 1e11 else float(value)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from assent.core.outcome import Refusal
+from assent.core.principal import Mode
+
 _OWN = frozenset({"iss", "sub", "aud", "exp", "nbf", "iat", "jti", "act", "scope", "scp", "acr", "auth_time", "roles"})
 _PER_TOKEN = frozenset({"nonce", "sid", "at_hash", "c_hash", "uti", "rh", "aio"})
 """Claims that differ from token to token of one person; they would make every token another principal."""
@@ -54,3 +57,13 @@ def _text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int | float) else None
+
+
+def mode_of(claims: Mapping[str, object], claim: str = "mode", otherwise: Mode = "live") -> Mode:
+    """The mode that a token's claims state. A value that is neither is refused: it may be a misspelled `test`."""
+    stated = claims.get(claim, otherwise)
+    if stated == "live":
+        return "live"
+    if stated == "test":
+        return "test"
+    raise Refusal("authenticate.invalid")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal, NamedTuple
-
-from assent.core.outcome import Refusal
 
 Kind = Literal["agent", "human", "service"]
 Mode = Literal["live", "test"]
@@ -75,16 +73,6 @@ class Principal:
     def lacks(self, permissions: Iterable[str]) -> tuple[str, ...]:
         """The permissions that no scope of this principal grants."""
         return tuple(permission for permission in permissions if not grants(self.scopes, permission))
-
-
-def mode_of(claims: Mapping[str, object], claim: str = "mode", otherwise: Mode = "live") -> Mode:
-    """The mode that a token's claims state. A value that is neither is refused: it may be a misspelled `test`."""
-    stated = claims.get(claim, otherwise)
-    if stated == "live":
-        return "live"
-    if stated == "test":
-        return "test"
-    raise Refusal("authenticate.invalid")
 
 
 def is_subject(principal_id: str) -> bool:

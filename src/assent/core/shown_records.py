@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from assent.core.approval import CLIENT, IN_BAND, Approval, Decision
+from assent.contract.tiers import Risk
+from assent.core.approval import CLIENT, IN_BAND, RISKS, Approval, Decision
 from assent.core.claims import ClaimRecord
 from assent.core.question import visible
 
@@ -37,3 +38,9 @@ def decider_of(decision: Decision) -> str:
     own = decision.claimed
     claim = "" if own is None else f" (it says that its own question was open for {own:.2f} s)"
     return f"the client {name}{took}{claim}"
+
+
+def urgency_of(approval: Approval) -> tuple[int, int, float, str]:
+    """The place in a list of what to decide first: by the minute in which it expires, then the riskiest."""
+    risk = approval.facts.get("risk")
+    return int(approval.expires_at // 60), -Risk(risk).number if risk in RISKS else 0, approval.asked_at, approval.id

@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 from mcp.server.auth.provider import AccessToken, principal_components
 
-from assent.core.identity_claims import further_claims, group_names
-from assent.core.principal import Principal, mode_of
+from assent.core.identity_claims import further_claims, group_names, mode_of
+from assent.core.principal import Principal
 from assent.web.http import is_loopback
 
 

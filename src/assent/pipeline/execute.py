@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import orjson
 
 from assent.contract.documents import is_large, short_json
+from assent.contract.parts import as_time
 from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts
 from assent.core.call import Resume
-from assent.core.claims import NEVER, Settlement, State, as_time
+from assent.core.claims import NEVER, Settlement, State
 from assent.core.guard_finding import GuardFinding, finding_facts
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure, error_result, problem_in
 from assent.core.secrets import without_secrets

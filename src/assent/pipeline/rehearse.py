@@ -14,15 +14,14 @@ from assent.core.estimates import NO_PRICE, Price
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure
 from assent.core.principal import Rights
 from assent.core.tool import Tool
-from assent.mcp import strict_json
 from assent.pipeline.claim import admit
 from assent.pipeline.guard import guard_result_in_time, remember
+from assent.pipeline.preview import complete_preview, reported_text
 from assent.pipeline.record import CallTrace
 from assent.pipeline.remedies import dry_run_refusal
 from assent.ports import NotReached, NotRun, Ports, Rules, ToolFailed
 
 KIND = "rehearsal"
-_SIMULATED = "The tool was not asked: this preview comes from its contract, so the tool's own checks are still to come."
 
 
 class Rehearsed(NamedTuple):
@@ -99,8 +98,8 @@ async def _preview(call: Call, missing: tuple[str, ...], price: Price, ports: Po
         trace.passed("rehearse", "the tool's own dry run gave no preview")
         return Answer(result)
     structured = result.get("structuredContent")
-    given = _reported_text(result) if structured is None else structured
-    preview = _complete_preview(call, given, missing, simulated=not native)
+    given = reported_text(result) if structured is None else structured
+    preview = complete_preview(call, given, missing, simulated=not native)
     if price.text is not None and not missing:
         preview["price"] = price.shown
     text = orjson.dumps(preview, option=orjson.OPT_INDENT_2).decode()
@@ -121,34 +120,6 @@ async def _guarded(call: Call, result: dict[str, Any], ports: Ports, trace: Call
     if guarded.refusal is not None and guarded.refusal.code != "guard.mask_misfit":  # A preview has no output schema.
         raise guarded.refusal
     return guarded.result
-
-
-def _reported_text(result: dict[str, Any]) -> Any:
-    """What a tool reports in text: the value, if the text is JSON; None if it reports nothing."""
-    blocks = [block for block in result.get("content", []) if isinstance(block, dict)]
-    texts = [text for block in blocks if isinstance(text := block.get("text"), str) and text.strip()]
-    if len(texts) == 1:
-        try:
-            return strict_json.parse(texts[0].encode())
-        except strict_json.Malformed:
-            return texts[0]
-    return texts or None
-
-
-def _complete_preview(call: Call, given: Any, missing: tuple[str, ...], *, simulated: bool) -> dict[str, Any]:
-    """What the tool reported first, then what the contract adds."""
-    contract = call.tool.contract
-    preview: dict[str, Any] = dict(given) if isinstance(given, dict) else {} if given is None else {"result": given}
-    preview["dryRun"] = True
-    if not isinstance(preview.setdefault("warnings", []), list):
-        preview["warnings"] = [preview["warnings"]]
-    preview["missingPermissions"] = list(missing) or preview.get("missingPermissions", [])
-    preview.setdefault("expectedSideEffects", list(contract.side_effects))
-    preview.setdefault("estimatedDurationMs", None)
-    if simulated:
-        preview["simulated"] = True
-        preview["warnings"] = [*preview["warnings"], _SIMULATED]
-    return preview
 
 
 async def _run(call: Call, ports: Ports) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from assent.core.audit import Entry
 from assent.core.claims import FINISHED, ClaimRecord, State
 from assent.core.document import Document
 from assent.core.keys import KeyRecord
+from assent.core.shown_records import urgency_of
 from assent.ports import Cursor, LogEntry, Pruned, RawLogRow
 from assent.stores.base import BatchedStore, entry_row
 from assent.stores.operations import StoreOperation, Sweep
@@ -88,7 +89,7 @@ class MemoryStore(BatchedStore):
     async def urgent_approvals(
         self, now: float, *, tenant: str | None = None, requester: str | None = None, skip: int = 0, limit: int = 100
     ) -> list[Approval]:
-        found = sorted(self._pending(now, tenant, requester), key=lambda one: one.urgency)
+        found = sorted(self._pending(now, tenant, requester), key=urgency_of)
         return found[skip : skip + limit]
 
     async def count_pending(

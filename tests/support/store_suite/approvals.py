@@ -9,6 +9,7 @@ import pytest
 
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord
+from assent.core.shown_records import urgency_of
 from assent.errors import StoreError
 from assent.ports import ApprovalGone, ClaimExists, CoolingDown, Store, TooManyPending
 from support.store_suite.drafts import NOW, OpenStore, approval_draft, approved, claim_draft, decision, entry, marks
@@ -290,7 +291,7 @@ class ApprovalPromises:
         everything = ["critical", "high", "low", "odd", "later", "other"]
         found = await store.urgent_approvals(NOW)
         assert [one.id for one in found] == everything
-        assert sorted(found, key=lambda one: one.urgency) == found
+        assert sorted(found, key=urgency_of) == found
         pages = [await store.urgent_approvals(NOW, skip=skip, limit=2) for skip in (0, 2, 4, 6)]
         assert [one.id for page in pages for one in page] == everything
         assert [one.id for one in await store.urgent_approvals(NOW, tenant="acme", requester="one")] == ["other"]

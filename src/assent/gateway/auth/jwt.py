@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from assent.core.identity_claims import claim_at, further_claims, group_names, words_of
+from assent.core.identity_claims import claim_at, further_claims, group_names, mode_of, words_of
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal
-from assent.core.principal import KINDS, Kind, Mode, Principal, mode_of
+from assent.core.principal import KINDS, Kind, Mode, Principal
 from assent.gateway.auth.provider_down import provider_down
 
 logger = logging.getLogger(__name__)

@@ -91,7 +91,7 @@ SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
  LIMIT $6;
 
 -- name: urgent_approvals
--- The order is that of Approval.urgency. Only ids are sorted: a whole row may be large. The risk is found as text,
+-- The order is that of urgency_of. Only ids are sorted: a whole row may be large. The risk is found as text,
 -- because this database reads no JSON that holds the character 0.
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
        asked_at, expires_at, lasts, uses, used, decisions, details, claim

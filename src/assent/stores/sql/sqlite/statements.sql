@@ -94,7 +94,7 @@ SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
  LIMIT ?6;
 
 -- name: urgent_approvals
--- The order is that of Approval.urgency. Only ids are sorted: a whole row may be large.
+-- The order is that of urgency_of. Only ids are sorted: a whole row may be large.
 SELECT id, binding, tenant, requester, tool, given_by, quorum, text, facts,
        asked_at, expires_at, lasts, uses, used, decisions, details, claim
   FROM approvals
