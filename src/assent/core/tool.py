@@ -298,6 +298,5 @@ class collecting_events:
         _collected.reset(self._token)
 
 
-def recorded_events() -> Sequence[ToolEvent]:
-    """The events of the running call so far."""
-    return tuple(_collected.get() or ())
+recorded_events = _collected.get
+"""The events of the running call so far; None outside of one."""

@@ -285,7 +285,7 @@ def _entries(claim: Claim, end: RunEnd, now: float, ports: Ports) -> list[Entry]
 
 def _event_entries(claim: Claim, end: RunEnd, ports: Ports, now: float) -> list[Entry]:
     """The entries of the events that the tool recorded, and of those that its contract reads in the result."""
-    events, contract = recorded_events(), claim.call.tool.contract
+    events, contract = recorded_events() or [], claim.call.tool.contract
     if contract.events and end.state is State.SUCCEEDED and end.stored is not None:
         shown = without_secrets(contract, end.stored)
         events = [*events, *events_in(contract, shown.get("structuredContent"))]
