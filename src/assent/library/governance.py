@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -126,16 +126,9 @@ class Governance(ABC, Generic[E]):
         }
         self._stdio, self._anonymous, self._identify = stdio, anonymous, principal
         self._policies = policy_engine(policies)
-        self._functions = FunctionContracts(
-            contract_lookup(contracts),
-            chosen,
-            without_contract,
-            self._wire,
-            self._policies,
-            lambda: self._ports.rules.budgets,
-            self._framework_faults,
-            keys_last=secrets is not None or isinstance(self.store, MemoryStore),
-        )
+        declared = contract_lookup(contracts), chosen, without_contract, self._wire, self._policies
+        keys_last = secrets is not None or isinstance(self.store, MemoryStore)
+        self._functions = FunctionContracts(*declared, self._budgets, self._framework_faults, keys_last=keys_last)
         keyring = Keyring(Path(secrets) if secrets is not None else None)
         kept = seconds(retention)
         self.work = EffectRunner(self.store, now, retention=kept, keyed_hash=keyring.keyed_hash)
@@ -217,6 +210,9 @@ class Governance(ABC, Generic[E]):
 
     def _catalogue(self) -> Catalogue:
         return self._edge.catalogue()
+
+    def _budgets(self) -> Sequence[SpendBudget]:
+        return self._ports.rules.budgets
 
     def _framework_faults(self, function: AuthorTool) -> list[Fault]:
         """What a framework has against governing a function."""
