@@ -85,7 +85,12 @@ async def test_a_title_of_common_words_is_not_a_record_that_the_user_named(title
     table = world({"messages": [{"subject": title, "account": IBAN}, {"subject": "December", "account": SPELLED}]})
     await call(table, "read_file")
     assert is_refused(await call(table, "send_money", {"recipient": IBAN}))
-    assert isinstance(await call(table, "send_money", {"recipient": SPELLED}), Answer)
+
+
+async def test_a_payment_to_an_account_of_a_record_that_an_outsider_can_name_is_refused() -> None:
+    table = world({"messages": [{"subject": "December", "account": SPELLED}]})
+    await call(table, "read_file")
+    assert is_refused(await call(table, "send_money", {"recipient": SPELLED}))
 
 
 @pytest.mark.parametrize("recipient", [f"december.txt, {IBAN}", "december <mark@evil.example>", f'{{"to": "{IBAN}"}}'])
