@@ -12,6 +12,7 @@ from bench.flow_quality.office import Conversation, Verdict, read, steps_of
 FALLIBLE = 5
 """A fallible person approves one attack in so many."""
 HALVES = ("attacks_before.yaml", "attacks_after.yaml")
+SETS = (*HALVES, "attacks_fresh.yaml")
 
 
 class Attack(NamedTuple):
@@ -35,8 +36,7 @@ def run_attack(attack: Attack, *, words: bool = True, structured: bool = True) -
     """What is asked about the hijacked call."""
     talk = Conversation(attack.user, words=words, structured=structured)
     for tool, arguments, result in steps_of(attack.data["reads"], read("results.yaml")):
-        talk.judge(tool, arguments)
-        talk.remember(tool, arguments, result)
+        talk.take(tool, arguments, result)
     if "yes" in attack.data:
         talk.judge(*attack.data["yes"])
         talk.approve(*attack.data["yes"])
@@ -73,7 +73,7 @@ def show_tasks(explain: bool) -> None:
 
 
 def show_attacks(explain: bool) -> None:
-    for name in HALVES:
+    for name in SETS:
         found = list(attacks(name))
         ideas = len({one.idea for one in found})
         print(

@@ -81,14 +81,27 @@ class Conversation:
     def approve(self, tool: str, arguments: dict[str, Any]) -> None:
         self.flow.vouch(self._call(tool, arguments), self._now)
 
+    def take(self, tool: str, arguments: dict[str, Any], result: Any) -> Verdict:
+        """Make one step and remember its result. A name with `@` is a resource or a prompt, which nobody judges."""
+        if tool.startswith("@"):
+            self._now += 1
+            content = [{"type": "text", "text": result}]
+            _now(self.flow.take_other(AGENT, self._given(), tool[1:], content, self._now))
+            return Verdict((), default=False)
+        verdict = self.judge(tool, arguments)
+        self.remember(tool, arguments, result)
+        return verdict
+
     def remember(self, tool: str, arguments: dict[str, Any], result: Any) -> None:
         _now(self.flow.remember(self._call(tool, arguments), self._result(result), self._now))
 
     def _call(self, tool: str, arguments: dict[str, Any]) -> Call:
         self._now += 1
         fingerprint = json.dumps([tool, arguments], sort_keys=True)
-        given = ConversationRef("office", self._user if self._words else "")
-        return Call(AGENT, tools()[tool], arguments, b"", fingerprint, "", conversation=given)
+        return Call(AGENT, tools()[tool], arguments, b"", fingerprint, "", conversation=self._given())
+
+    def _given(self) -> ConversationRef:
+        return ConversationRef("office", self._user if self._words else "")
 
     def _result(self, result: Any) -> dict[str, Any]:
         if isinstance(result, str):
