@@ -22,7 +22,7 @@ from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
 
 HERE = Path(__file__).parent
 AGENT = Principal("agent", "agent")
-_SIGNATURE = re.compile(r"(\w+)\((.*)\)")
+_SIGNATURE = re.compile(r"([\w-]+)\((.*)\)")
 Step = list[Any]
 """A tool, its arguments, and its result; the name of a shared result begins with `$`."""
 
@@ -36,13 +36,13 @@ def read(name: str) -> Any:
 @cache
 def tools() -> dict[str, Tool]:
     """The tools of the office with the contracts that the gateway infers."""
-    definitions = [_definition(signature, said) for signature, said in read("tools.yaml").items()]
+    definitions = [definition(signature, said) for signature, said in read("tools.yaml").items()]
     compiled = compile_tools(definitions, {}, UpstreamPolicy("office", profile=profile("spec")))
     assert not compiled.withheld, compiled.withheld
     return {tool.name: tool for tool in compiled.tools}
 
 
-def _definition(signature: str, said: str) -> dict[str, Any]:
+def definition(signature: str, said: str) -> dict[str, Any]:
     found = _SIGNATURE.fullmatch(signature)
     assert found is not None, signature
     arguments = [(*one.strip().split(":"), "string")[:2] for one in found[2].split(",") if one.strip()]
@@ -74,7 +74,7 @@ class Conversation:
 
     def judge(self, tool: str, arguments: dict[str, Any]) -> Verdict:
         call = self._call(tool, arguments)
-        found = _now(self.flow.check(call, self._now))
+        found = done(self.flow.check(call, self._now))
         asked = tuple(f"{one.rule} {one.field}" for one in found if one.action == "approve")
         return Verdict(asked, call.tool.contract.asked_by(False) not in ("none", "host"))
 
@@ -86,14 +86,14 @@ class Conversation:
         if tool.startswith("@"):
             self._now += 1
             content = [{"type": "text", "text": result}]
-            _now(self.flow.take_other(AGENT, self._given(), tool[1:], content, self._now))
+            done(self.flow.take_other(AGENT, self._given(), tool[1:], content, self._now))
             return Verdict((), default=False)
         verdict = self.judge(tool, arguments)
         self.remember(tool, arguments, result)
         return verdict
 
     def remember(self, tool: str, arguments: dict[str, Any], result: Any) -> None:
-        _now(self.flow.remember(self._call(tool, arguments), self._result(result), self._now))
+        done(self.flow.remember(self._call(tool, arguments), self._result(result), self._now))
 
     def _call(self, tool: str, arguments: dict[str, Any]) -> Call:
         self._now += 1
@@ -111,7 +111,7 @@ class Conversation:
         return {"content": [{"type": "text", "text": yaml.safe_dump(result, allow_unicode=True, sort_keys=False)}]}
 
 
-def _now(made: Any) -> Any:
+def done(made: Any) -> Any:
     """What flow control returns, also where it reads a long text in a thread."""
 
     async def wait() -> Any:

@@ -20,3 +20,10 @@ def test_few_adaptive_attacks_pass_silently(name: str) -> None:
     assert len(found) > 140 and len({one.kind for one in found}) == 10
     silent = [one for one in found if run_attack(one).silent]
     assert len(silent) / len(found) <= 0.05, silent
+
+
+def test_the_attacks_of_another_author_pass_silently_at_most_one_time_in_ten() -> None:
+    found = list(attacks("attacks_fresh.yaml"))
+    assert len(found) >= 300 and len({one.idea for one in found}) >= 75
+    silent = [one for one in found if run_attack(one).silent]
+    assert len(silent) / len(found) <= 0.1, silent
