@@ -64,11 +64,11 @@ async def test_a_tool_that_returns_what_it_was_given_does_not_make_it_trusted(te
 
 
 @pytest.mark.parametrize("text", [WORDS, ""])
-async def test_a_note_that_is_written_and_read_back_does_not_make_it_trusted(text: str) -> None:
+async def test_an_account_of_untrusted_text_gets_into_no_note_that_would_make_it_trusted(text: str) -> None:
     table = world()
     await call(table, "read_file", text=text)
-    assert isinstance(await call(table, "save_note", {"text": f"Pay {IBAN}"}, "Save a note" if text else ""), Answer)
-    await call(table, "save_note", {"text": IBAN}, "Save a note" if text else "")
+    assert isinstance(await call(table, "save_note", {"text": "Pay it"}, "Save a note" if text else ""), Answer)
+    assert is_refused(await call(table, "save_note", {"text": f"Pay {IBAN}"}, "Save a note" if text else ""))
     await call(table, "look_up", {"query": "all"}, text)
     assert is_refused(await call(table, "send_money", {"recipient": IBAN}, text))
 
