@@ -84,16 +84,22 @@ async def run_large(work: Callable[[], T], size: int, owner: str) -> T:
 
 
 async def run_apart(work: Callable[[], T], micros: float, owner: str) -> T:
-    """Run a check in a thread, after the other long checks of this caller."""
+    """Run a check in a thread, after the other long checks of this caller.
+
+    The check and what it returns may hold a large call. A finished future is part of a cycle, and the thread keeps
+    its last arguments for a while, so neither gets them: both are handed over in lists.
+    """
     loop = asyncio.get_running_loop()
     turns = _turns.setdefault((id(loop), owner), asyncio.Lock())
+    found: list[T] = []
     async with turns:
-        return await loop.run_in_executor(_LONG if micros > LONG else _SHORT, _polite, work)
+        await loop.run_in_executor(_LONG if micros > LONG else _SHORT, _polite, [work], found)
+    return found.pop()
 
 
-def _polite(work: Callable[[], T]) -> T:
+def _polite(works: list[Callable[[], T]], found: list[T]) -> None:
     with _short_switches():
-        return work()
+        found.append(works.pop()())
 
 
 @contextmanager
