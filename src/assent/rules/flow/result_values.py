@@ -45,6 +45,8 @@ _NAMES = re.compile(
 )
 _LONG_NUMBER = re.compile(r"\d{5}")
 _LIST = re.compile(r"[,;]\s*")
+_ENTRY = re.compile(r"(?:[^@<>]{0,80}<)?[^\s@<>]+@[^\s@<>]+>?\s*")
+"""An entry of a list of addresses. A text with other parts is running text, and so are the addresses in it."""
 MOST_PARTS = 5_000
 """How many parts of one result are read."""
 MOST_IN_RESULT = 262_144
@@ -203,7 +205,8 @@ class ResultValues:
             self._prose(node, names)
             return
         found = self.sightings
-        for item in _LIST.split(node) if "@" in node else (node,):
+        items = _LIST.split(node) if "@" in node else [node]
+        for item in items if len(items) == 1 or all(map(_ENTRY.fullmatch, items)) else [node]:
             reading = self._readings[item]
             value = _field(reading)
             if value is None:
