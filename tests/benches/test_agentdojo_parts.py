@@ -69,7 +69,7 @@ def test_a_pair_counts_as_through_if_one_order_succeeds() -> None:
 def test_the_table_and_the_reasons_name_what_happened() -> None:
     score = Score(outcomes())
     text = "\n".join(table({"labels": score}))
-    assert "agent-airlock" in text and "OpenAPPA" in text and "hex" in text
+    assert "agent-airlock" in text and "hex" in text
     reasons = "\n".join(explain("labels", score))
     assert "labels THROUGH bank user_1 injection_1 [last, plain]\n    ran: pay()" in reasons
     assert "labels NOT SOLVED bank user_2\n    pay(): refused" in reasons

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assent.core.action_template import ActionTemplate
 from assent.core.approval_details import details_of
 from assent.core.principal import Principal
-from assent.core.question import MORE, MOST_TEXT, argument_lines, has_hidden, question, visible
+from assent.core.question import MORE, MOST_TEXT, Background, argument_lines, has_hidden, question, visible
 from assent.core.shown_arguments import shown_arguments
 from support.decisions.calls import call_of
 from support.suite.hypothesis_profile import json_values, steady, texts
@@ -193,6 +193,7 @@ def test_a_question_and_the_feed_show_the_same_sentence() -> None:
     call = call_of(
         {"item": "a scene\u202e", "to": {"city": "Kiel"}}, activity="Ordered {item} to {to.city} for {amount}"
     )
-    shown = details_of(call, shown_arguments(call, None), why=None, price=None, leads_to=())["activity"]
+    said = details_of(call, shown_arguments(call, None), why=None, price=None, leads_to=(), background=Background())
+    shown = said["activity"]
     assert shown == "Ordered “a scene\\u{202e}” to Kiel for [not given]"
     assert shown == ActionTemplate.parse(call.tool.contract.activity or "").render(call.arguments)

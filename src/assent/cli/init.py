@@ -25,7 +25,6 @@ from assent.cli.client_files.servers import (
     wrap_servers,
 )
 from assent.cli.shared.options import require_posix
-from assent.config.load import check_structure, user_file
 from assent.config.trust import trust_written
 from assent.errors import Fault, SettingsError
 from assent.files import Disk
@@ -333,6 +332,8 @@ defaults: {confirmation: {critical: approver}}
 
 def write_team(path: Path) -> None:
     """Write the configuration for a team; an existing file is not changed."""
+    from assent.config.load import check_structure
+
     check_structure(TEAM, str(path))
     try:
         Disk().create(path, TEAM.encode(), mode=0o600)
@@ -354,6 +355,8 @@ def write_team(path: Path) -> None:
 
 def missing_own() -> Path | None:
     """The place of the user's own configuration if there is none yet."""
+    from assent.config.load import user_file
+
     path = user_file()
     return None if path.exists() else path
 
@@ -372,6 +375,8 @@ def write_own() -> Path | None:
 
 def remove_own() -> Path | None:
     """Remove the user's own configuration if it is as `assent init` wrote it; returns its place if it was removed."""
+    from assent.config.load import user_file
+
     path = user_file()
     try:
         if path.read_bytes() != OWN.encode():

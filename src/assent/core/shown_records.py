@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assent.contract.tiers import Risk
 from assent.core.approval import CLIENT, IN_BAND, RISKS, Approval, Decision
-from assent.core.claims import ClaimRecord
 from assent.core.question import visible
+
+if TYPE_CHECKING:
+    from assent.core.claims import ClaimRecord
 
 _OF_APPROVAL = (
     *("tool", "tenant", "requester", "by", "quorum", "asked_at", "expires_at", "text", "facts", "uses", "used"),
