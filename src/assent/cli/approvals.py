@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -182,7 +183,9 @@ def _decide(approval_id: str, verdict: Verdict, asking: bool, config: Path | Non
     more = f" ({given} of {decided.quorum} approvals)" if state is ApprovalState.PENDING else ""
     click.echo(f"{decided.id}: {state}{more}")
     if verdict == "decline" or state is ApprovalState.APPROVED:
-        click.echo(f"To take it back: assent approvals reopen {decided.id}", err=True)
+        url = click.get_current_context().meta.get("assent.store")
+        where = f" --store {shlex.quote(url)}" if url else f" -c {shlex.quote(str(config))}" if config else ""
+        click.echo(f"To take it back: assent approvals reopen {decided.id}{where}", err=True)
 
 
 async def _whole_id(start: str, ports: Ports, *, given: bool = False) -> str:
