@@ -320,3 +320,15 @@ async def test_an_upstream_that_is_down_does_not_stop_a_strict_gateway(tmp_path:
         gateway_app,
     ):
         assert not gateway_app.current.catalogue.tools
+
+
+async def test_contracts_by_name_have_the_fields_of_a_file() -> None:
+    assent = Assent(contracts={"bare": {"side_effect": "destructive"}})
+    server = MCPServer("notes", extensions=[assent.extension()])
+    server.tool()(bare)
+    assent.apply(server)
+    async with Client(server) as client:
+        listed = (await client.list_tools()).tools[0]
+    assert listed.annotations is not None and listed.annotations.destructive_hint
+    with pytest.raises(ContractError, match="no such field"):
+        Assent(contracts={"bare": {"sideeffect": "destructive"}})

@@ -13,19 +13,21 @@ from assent.contract.binding import ContractLookup
 from assent.contract.files import contract_paths, load_written
 from assent.contract.model import Contract
 from assent.contract.parts import parse_duration
+from assent.contract.reader import read_contract
 from assent.errors import ContractError, Fault, SettingsError
 from assent.features import load_feature
 from assent.ports import Flow, Store, assent_command, no_command
 from assent.stores.memory import MemoryStore
 
 Q = TypeVar("Q", bound=BaseModel)
-ContractSource = str | Path | Iterable[str | Path] | Mapping[str, Contract]
+ContractSource = str | Path | Iterable[str | Path] | Mapping[str, Contract | Mapping[str, Any]]
 """Files, folders and patterns, or contracts by name."""
 
 
 def contract_lookup(contracts: ContractSource) -> ContractLookup:
     if isinstance(contracts, Mapping):
-        return ContractLookup(contracts)
+        read = {name: one if isinstance(one, Contract) else read_contract(name, one) for name, one in contracts.items()}
+        return ContractLookup(read)
     return ContractLookup.of(load_written(contract_paths(contracts)))
 
 
