@@ -37,7 +37,7 @@ class SeenRecord(NamedTuple):
     argument: str
     value: Any
     tool: str
-    """The tool that answered with it; empty if nothing that was read says what it is."""
+    """The tool that answered with it; empty if no earlier result says what it is."""
     fields: tuple[tuple[str, str], ...]
 
 
@@ -169,7 +169,7 @@ def last_words(words: str) -> str:
 def record_line(one: SeenRecord) -> str:
     """What an argument stands for, on one line, with everything that cannot be seen written out."""
     said = ", ".join(f"{what} {quoted(text)}" for what, text in one.fields)
-    known = f"{said} (as {visible(one.tool)} answered)" if said else "nothing that was read says what it is"
+    known = f"{said} (as {visible(one.tool)} answered)" if said else "no earlier result says what it is"
     return f"{visible(one.argument)} {shown_value(one.value)}: {known}"
 
 
