@@ -53,3 +53,20 @@ async def test_a_call_appears_by_itself_a_selection_stays_and_keys_decide(tmp_pa
         found = await gateway_app.store.approval(second)
         assert found is not None and [(one.verdict, one.reason) for one in found.decisions] == [("approve", "a reason")]
         await browser.close()
+
+
+async def test_a_press_that_is_held_while_a_call_arrives_still_opens_its_link(tmp_path: Path) -> None:
+    async with shop_gateway(tmp_path) as (url, gateway_app, _), playwright.async_playwright() as tools:
+        browser = await tools.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = await browser.new_page()
+        first = await ask(url, "o-1")
+        await page.goto(await sign_in_url(gateway_app.store, url.removesuffix("/mcp"), ANN))
+        await page.wait_for_selector(f"a[href$='{first}']", timeout=30_000)
+        await page.hover(f"a[href$='{first}']")
+        await page.mouse.down()
+        async with page.expect_response("**/console/approvals", timeout=30_000):
+            await ask(url, "o-2")
+        await page.wait_for_timeout(300)
+        await page.mouse.up()
+        await page.wait_for_url(f"**/console/approvals/{first}", timeout=30_000)
+        await browser.close()

@@ -20,16 +20,28 @@
   }
   const fields = (part) => part.querySelectorAll("input[name]:not([type=hidden]), textarea[name], select[name]");
   const place = (field) => field.name + (field.type === "checkbox" || field.type === "radio" ? "=" + field.value : "");
+  // A press on a link counts only if the link is still there when it ends: nothing is replaced while one is held.
+  let pressed = Promise.resolve();
+  addEventListener("pointerdown", () => {
+    pressed = new Promise((ended) => ["pointerup", "pointercancel", "dragend", "blur"].forEach((name) =>
+      addEventListener(name, () => setTimeout(ended), { once: true, capture: true })));
+  }, true);
+  async function fetched(part) {
+    const answer = await fetch(part.dataset.livePart || location.href, { headers: { accept: "text/html" } });
+    const page = answer.ok && !answer.redirected ? await answer.text() : "";
+    await pressed;
+    return new DOMParser().parseFromString(page, "text/html").getElementById(part.id);
+  }
   async function renew(part) {
     if (part.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), textarea, select")) return;
     const kept = new Map();
     const keep = (field) => kept.set(place(field), { checked: field.checked, value: field.value });
     fields(part).forEach(keep);
     part.addEventListener("input", (event) => keep(event.target)); // also what changes while the new part is fetched
+    const fresh = await fetched(part).catch(() => null); // the next change tries again
+    if (!fresh || !part.isConnected) return;
     const focused = part.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
-    await htmx.ajax("GET", part.dataset.livePart || location.href, { target: "#" + part.id, select: "#" + part.id, swap: "outerHTML" });
-    const fresh = document.getElementById(part.id);
-    if (!fresh) return;
+    part.replaceWith(fresh);
     for (const field of fields(fresh)) {
       if (!kept.has(place(field))) continue;
       if (field.type === "checkbox" || field.type === "radio") field.checked = kept.get(place(field)).checked;
