@@ -23,7 +23,7 @@ from typing import Any
 from assent.contract.profiles import profile
 from assent.contract.wire import CONTRACT_KEY
 from assent.upstreams.openapi.api import ApiDescription, compile_tools, read_api
-from assent.upstreams.openapi.references import library_of
+from assent.upstreams.openapi.document import library_of
 
 UNCOMPARED = {"fastmcp", CONTRACT_KEY}
 NEVER_ARGUMENTS = {"x-api-key", "Idempotency-Key", "authorization"}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.gateway.engine import client, door, place, wire
+from assent.gateway.engine import client, door, find_or_start, wire
 from assent.gateway.engine.streams import PassedStreams
 from support.clients.transports import ROOT
 from support.gateway.wrap_process import ASSENT, Wrapped, home, running
@@ -27,8 +27,8 @@ INTRUDER = str(ROOT / "tests" / "support" / "servers" / "engine_intruder.py")
 
 
 @contextmanager
-def placed(environment: dict[str, str]) -> Iterator[place.Place]:
-    found = place.find_place(None, environment)
+def placed(environment: dict[str, str]) -> Iterator[find_or_start.Place]:
+    found = find_or_start.find_place(None, environment)
     try:
         yield found
     finally:
@@ -49,7 +49,7 @@ async def test_what_is_left_behind_at_the_socket_is_replaced(left: str, tmp_path
         path = Path(found.folder, f"{found.name}.sock")
         if left == "socket":
             listener = socket.socket(socket.AF_UNIX)
-            place._at(found, listener.bind)
+            find_or_start._at(found, listener.bind)
             listener.close()
         elif left == "file":
             path.write_text("")
@@ -155,12 +155,12 @@ async def test_doors_that_say_nothing_or_nonsense_hold_nobody_up(tmp_path: Path)
     open_connections = []
     with placed(environment) as found:
         for number in range(40):
-            one = place.connect(found)
+            one = find_or_start.connect(found)
             assert one is not None
             open_connections.append(one)
             if number % 2:
                 one.sendall(os.urandom(3000))
-        big = place.connect(found)
+        big = find_or_start.connect(found)
         assert big is not None
         big.settimeout(5)
         with pytest.raises(OSError):

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from assent.gateway.engine import place, wire
+from assent.gateway.engine import find_or_start, wire
 from support.clients.transports import ROOT
 from support.gateway.wrap_process import ASSENT, Wrapped, home
 
@@ -96,7 +96,7 @@ async def test_what_a_server_says_on_standard_error_reaches_its_own_client(tmp_p
 async def test_another_user_cannot_use_the_engine(tmp_path: Path) -> None:
     environment = home(tmp_path)
     client = await started(environment, tmp_path)
-    found = place.find_place(None, environment)
+    found = find_or_start.find_place(None, environment)
     os.close(found.descriptor)
     for folder in (tmp_path, *tmp_path.parents[:3], tmp_path / "state", tmp_path / "state" / "assent"):
         folder.chmod(folder.stat().st_mode | 0o011)  # All but the engine's own folder can be passed through.

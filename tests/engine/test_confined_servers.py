@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.gateway.engine import client, place
+from assent.gateway.engine import client, find_or_start
 from assent.upstreams.sandbox.support import findings
 from support.gateway.wrap_process import home, running
 
@@ -84,7 +84,7 @@ async def tried(folder: Path, *options: str) -> dict[str, str]:
     environment = home(folder)
     status = await asyncio.to_thread(client.ask, "status", environment=environment)
     assert status is not None
-    found = place.find_place(None, environment)
+    found = find_or_start.find_place(None, environment)
     script = folder / "spy.py"
     script.write_text(SERVER)
     words = [sys.executable, str(script), f"{found.folder}/{found.name}.sock", str(status["process"])]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from assent.gateway.engine import client, place, wire
+from assent.gateway.engine import client, find_or_start, wire
 from assent.gateway.engine.engine import version_key
 from support.clients.transports import ROOT
 from support.gateway.wrap_process import Wrapped, home, running
@@ -137,9 +137,9 @@ def greeting(version: str, protocol: int, identity: bytes, purpose: bytes = b"as
 
 def answered(environment: dict[str, str], version: str, protocol: int = wire.PROTOCOL) -> tuple[bytes, Any]:
     """What an engine answers to a door of another version."""
-    found = place.find_place(None, environment)
+    found = find_or_start.find_place(None, environment)
     try:
-        connection = place.connect(found)
+        connection = find_or_start.connect(found)
         assert connection is not None
         with connection:
             return client._exchange(connection, greeting(version, protocol, found.identity), 20)
@@ -184,7 +184,7 @@ async def test_an_engine_whose_socket_was_removed_ends_with_its_last_server(tmp_
     async with running(environment, sys.executable, ECHO) as one:
         await one.greet()
         engine = engine_process(environment)
-        found = place.find_place(None, environment)
+        found = find_or_start.find_place(None, environment)
         os.close(found.descriptor)
         Path(found.folder, f"{found.name}.sock").unlink()
         Path(found.folder, f"{found.name}.lock").unlink()
@@ -201,11 +201,11 @@ async def test_an_engine_whose_socket_was_removed_ends_with_its_last_server(tmp_
 def test_the_socket_is_only_the_users(tmp_path: Path) -> None:
     environment = home(tmp_path)
     assert client.ask("status", environment=environment) is not None
-    found = place.find_place(None, environment)
+    found = find_or_start.find_place(None, environment)
     os.close(found.descriptor)
     assert Path(found.folder).stat().st_mode & 0o777 == 0o700
     assert Path(found.folder, f"{found.name}.sock").stat().st_mode & 0o777 == 0o600
     left, right = socket.socketpair(socket.AF_UNIX)
-    assert place.peer_of(left) == (os.geteuid(), os.getpid())
+    assert find_or_start.peer_of(left) == (os.geteuid(), os.getpid())
     for one in (left, right):
         one.close()

@@ -101,7 +101,7 @@ async def test_a_contract_file_is_laid_over_the_document_and_the_rest_of_it_stan
 
 def read_fields(name: str) -> Any:
     from assent.upstreams.openapi.api import read_api
-    from assent.upstreams.openapi.references import library_of
+    from assent.upstreams.openapi.document import library_of
 
     return read_api(library_of(json.dumps(ORDERS))).tools[name].fields
 

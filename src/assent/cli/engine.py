@@ -67,7 +67,7 @@ def ask_engine(kind: str, config: Path | None, *, start: bool = False) -> dict[s
     from assent.config.folders import NoHome
     from assent.errors import Fault, SettingsError
     from assent.gateway.engine.client import EngineRefused, ask
-    from assent.gateway.engine.place import Unavailable, Unsafe
+    from assent.gateway.engine.find_or_start import Unavailable, Unsafe
 
     try:
         return ask(kind, config=None if config is None else str(config), start=start)

@@ -9,7 +9,7 @@ import sys
 from assent.config.folders import NoHome
 from assent.gateway.engine.client import EngineRefused, ask
 from assent.gateway.engine.door import is_switched_off
-from assent.gateway.engine.place import Unavailable, Unsafe, user_file
+from assent.gateway.engine.find_or_start import Unavailable, Unsafe, user_file
 from assent.hooks import answers
 
 MOST_EVENT = 5 * 1024 * 1024

@@ -1,4 +1,4 @@
-"""What a store does beside calls: it keeps API keys, and erases values of log entries."""
+"""API keys in a store: added, revoked, and their rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 
 import orjson
 
-from assent.audit.leaf import BadEntry, Sealed
-from assent.audit.leaf_reader import redact
+from assent.audit.leaf import Sealed
 from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
 from assent.errors import StoreError
@@ -34,19 +33,6 @@ def revoke_key(records: Records, digest: str, now: float, row: Sealed) -> KeyRec
 def _put_key(records: Records, record: KeyRecord, row: Sealed) -> None:
     records.keys[record.digest] = record
     records.changed.keys.add(record.digest)
-    records.append([row])
-
-
-def erase(records: Records, index: int, fields: Sequence[str], row: Sealed) -> None:
-    found = records.places.get(index)
-    if found is None:
-        raise StoreError(f"The log has no entry {index}.")
-    try:
-        left = redact(found.values, fields)
-    except BadEntry as error:
-        raise StoreError(f"Nothing of entry {index} was erased: {error}.") from error
-    records.places[index] = Sealed(found.leaf, left)
-    records.changed.places.add(index)
     records.append([row])
 
 

@@ -22,8 +22,9 @@ from assent.core.ids import randomness
 from assent.core.keys import KeyRecord
 from assent.core.quotas import NOTHING, Quotas
 from assent.errors import StoreError
-from assent.stores.api_keys import add_key, erase, revoke_key
+from assent.stores.api_keys import add_key, revoke_key
 from assent.stores.change_waiter import ChangeWaiter
+from assent.stores.erasure import erase
 from assent.stores.operations import ApprovalQuery, Needs, StoreOperation, no_change, quota_needs
 from assent.stores.record_rules import Records
 

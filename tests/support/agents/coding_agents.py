@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from assent.gateway.engine.client import EngineRefused, ask
-from assent.gateway.engine.place import Unavailable
+from assent.gateway.engine.find_or_start import Unavailable
 from support.agents.scripted_model import ScriptedModel, Step, scripted_model
 from support.clients.transports import ROOT
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from assent.config.folders import state_folder
-from assent.gateway.engine import client, place
+from assent.gateway.engine import client, find_or_start
 
 _HOMES: list[Mapping[str, str]] = []
 
@@ -39,7 +39,7 @@ def end_engines_under(folder: Path) -> None:
 
 
 def stop_engine(environment: Mapping[str, str], config: str | None = None) -> None:
-    with suppress(client.EngineRefused, place.Unavailable, place.Unsafe, TimeoutError, OSError):
+    with suppress(client.EngineRefused, find_or_start.Unavailable, find_or_start.Unsafe, TimeoutError, OSError):
         client.ask("stop", environment=environment, config=config, start=False, within=20)
 
 
@@ -51,9 +51,9 @@ def engine_process(environment: Mapping[str, str], config: str | None = None) ->
 
 
 def has_engine(environment: Mapping[str, str]) -> bool:
-    found = place.find_place(None, environment)
+    found = find_or_start.find_place(None, environment)
     try:
-        connection = place.connect(found)
+        connection = find_or_start.connect(found)
         if connection is not None:
             connection.close()
         return connection is not None

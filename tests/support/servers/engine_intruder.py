@@ -7,18 +7,18 @@ import os
 import socket
 import sys
 
-from assent.gateway.engine import door, place, wire
+from assent.gateway.engine import door, find_or_start, wire
 
 
 def main(wanted: str, route: str, folder: str, name: str, identity: str, escaped: str) -> None:
-    found = place.Place(os.fsencode(identity), folder, os.open(folder, os.O_RDONLY))
+    found = find_or_start.Place(os.fsencode(identity), folder, os.open(folder, os.O_RDONLY))
     found.name = name
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(20)
     if route == "itself":
-        place._at(found, connection.connect)
+        find_or_start._at(found, connection.connect)
     elif (child := os.fork()) == 0:
-        place._at(found, connection.connect)
+        find_or_start._at(found, connection.connect)
         os._exit(0)
     else:
         os.waitpid(child, 0)

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from assent.upstreams.openapi import schemas as bundled_schemas
-from assent.upstreams.openapi.references import Unresolved
+from assent.upstreams.openapi.document import Unresolved
 from assent.upstreams.openapi.schemas import Bundler, Schemas
 from support.openapi.documents import library, ref
 

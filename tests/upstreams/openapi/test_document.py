@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.contract.yaml_document import write_yaml
-from assent.upstreams.openapi.references import DocumentError, check_root, parse_text
+from assent.upstreams.openapi.document import DocumentError, check_root, parse_text
 from support.openapi.documents import THE_SAME
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assent.contract.digest import digest_of
 from assent.contract.profiles import profile
 from assent.upstreams.openapi.api import compile_tools, read_api
-from assent.upstreams.openapi.references import DocumentError, library_of
+from assent.upstreams.openapi.document import DocumentError, library_of
 from support.openapi.documents import ORDERS, THE_SAME, document, ok, parameter, ref, sending
 
 _odd = st.sampled_from(

@@ -11,7 +11,7 @@ from assent.core.outcome import Refusal
 from assent.errors import SettingsError
 from assent.ports import OutcomeUnknown
 from assent.upstreams.openapi.api import ApiDescription, read_api
-from assent.upstreams.openapi.references import library_of
+from assent.upstreams.openapi.document import library_of
 from assent.upstreams.openapi.result import ResultLimits
 from assent.upstreams.openapi.upstream import OpenApiUpstream
 from support.openapi.documents import api, document, ok, parameter, sending

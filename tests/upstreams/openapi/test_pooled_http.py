@@ -12,7 +12,7 @@ from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.openapi.api import read_api
-from assent.upstreams.openapi.references import library_of
+from assent.upstreams.openapi.document import library_of
 from assent.upstreams.openapi.upstream import OpenApiUpstream, SendHttp, send_over
 from support.openapi.documents import ORDERS
 from support.openapi.service import Orders, serving

@@ -14,8 +14,8 @@ from starlette.routing import compile_path
 
 from assent.errors import SettingsError
 from assent.upstreams.openapi.api import ApiTool
+from assent.upstreams.openapi.document import Unresolved
 from assent.upstreams.openapi.encoding import Unsendable
-from assent.upstreams.openapi.references import Unresolved
 from assent.upstreams.openapi.request import OpenApiRequest, check_base, read_template, write_request
 from support.openapi.documents import THE_SAME, api, ok, parameter, sending
 

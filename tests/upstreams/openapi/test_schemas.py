@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assent.upstreams.openapi.references import Unresolved
+from assent.upstreams.openapi.document import Unresolved
 from assent.upstreams.openapi.schemas import Schemas
 from support.openapi.documents import library, ref
 

@@ -14,7 +14,7 @@ from assent.core.outcome import Answer, Refusal
 from assent.ports import NotReached
 from assent.testing import World
 from assent.upstreams.openapi.api import read_api
-from assent.upstreams.openapi.references import library_of
+from assent.upstreams.openapi.document import library_of
 from assent.upstreams.openapi.upstream import OpenApiUpstream
 from support.decisions.calls import call_of
 from support.openapi.documents import ORDERS, api, ok, parameter, sending

@@ -107,7 +107,7 @@ def read_description(source: str) -> ApiDescription:
     import asyncio
 
     from assent.upstreams.http.fetch import fetch_text
-    from assent.upstreams.openapi.references import read_file
+    from assent.upstreams.openapi.document import read_file
 
     return _read_api(asyncio.run(fetch_text(source)) if "://" in source else read_file(Path(source)), source)
 
@@ -115,7 +115,7 @@ def read_description(source: str) -> ApiDescription:
 def _read_api(text: str, source: str) -> ApiDescription:
     from assent.contract.infer import classify
     from assent.upstreams.openapi.api import read_api
-    from assent.upstreams.openapi.references import library_of
+    from assent.upstreams.openapi.document import library_of
 
     return read_api(library_of(text, source), infer=classify)
 
@@ -125,7 +125,7 @@ _VERSION = re.compile(r"""^\s*["']?(openapi|swagger)["']?\s*:|"(openapi|swagger)
 
 def api_of(path: Path) -> ApiDescription | None:
     """The API that a file describes, or None if it is not an OpenAPI document. Raises DocumentError for a bad one."""
-    from assent.upstreams.openapi.references import read_file
+    from assent.upstreams.openapi.document import read_file
 
     if not path.is_file():
         return None

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assent.gateway.engine import wire
-from assent.gateway.engine.place import Unavailable, connect, connect_or_start, find_place, has_folder
+from assent.gateway.engine.find_or_start import Unavailable, connect, connect_or_start, find_place, has_folder
 
 ANSWERS_WITHIN = 30.0
 _TRIES, _PAUSE = 100, 0.1

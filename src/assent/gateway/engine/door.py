@@ -12,7 +12,7 @@ import time
 
 from assent.config.folders import NoHome
 from assent.gateway.engine import wire
-from assent.gateway.engine.place import Place, Unavailable, Unsafe, connect_or_start, find_place, user_file
+from assent.gateway.engine.find_or_start import Place, Unavailable, Unsafe, connect_or_start, find_place, user_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from assent.core.approval import Approval
 from assent.errors import AssentError, FaultsError
 from assent.gateway.app import GatewayApp
 from assent.gateway.engine import desktop, wire
-from assent.gateway.engine.place import peer_of, rights_of
+from assent.gateway.engine.find_or_start import peer_of, rights_of
 from assent.gateway.engine.requests import handler_of
 from assent.gateway.engine.streams import PassedStreams
 from assent.gateway.runtime import Surroundings

@@ -18,7 +18,7 @@ from assent.ports import Pruned
 from assent.stores.base import entry_row
 from assent.stores.operations import Order, StoreOperation, Sweep
 from assent.stores.postgres.database import CUT, FAILURES, Database
-from assent.stores.postgres.tables import CHANNEL, SQL, load
+from assent.stores.postgres.records import CHANNEL, SQL, load
 from assent.stores.postgres.writer import PostgresWriter
 from assent.stores.record_rules import Records
 from assent.stores.sql_store import SqlStore

@@ -30,7 +30,7 @@ from assent.stores.batching import (
 )
 from assent.stores.operations import Order, StoreOperation
 from assent.stores.optimistic_claims import OptimisticClaims
-from assent.stores.postgres import tables
+from assent.stores.postgres import records as stored
 from assent.stores.postgres.database import FAILURES, Database
 from assent.stores.record_rules import Records
 
@@ -154,11 +154,11 @@ class PostgresWriter:
     async def _try(self, connection: Any, batch: Sequence[Item]) -> None:
         orders = orders_in(batch)
         try:
-            await connection.execute(self._database.begin(tables.SQL["begin"]))
+            await connection.execute(self._database.begin(stored.SQL["begin"]))
             records = await self._apply_and_write_claims(connection, batch, operations_in(orders))
-            first = await tables.keep_rest(connection, records)
+            first = await stored.keep_rest(connection, records)
             for item, sweep in sweeps_in(orders):
-                item.value = await tables.prune(connection, sweep)
+                item.value = await stored.prune(connection, sweep)
         except BaseException:
             self._started.forget()
             await self._roll_back(connection)
@@ -175,16 +175,16 @@ class PostgresWriter:
         self, connection: Any, batch: Sequence[Item], operations: Sequence[StoreOperation[Any]]
     ) -> Records:
         """Apply the batch and write the claims. If an assumed claim has changed, read all of them and start over."""
-        records = self._apply(batch, await tables.load(connection, operations, self._started))
-        if self._started.can_write_optimistically(operations, records) and await tables.keep_claims(
+        records = self._apply(batch, await stored.load(connection, operations, self._started))
+        if self._started.can_write_optimistically(operations, records) and await stored.keep_claims(
             connection, records
         ):
             return records
         self._started.forget()
         await connection.execute("ROLLBACK")
-        await connection.execute(self._database.begin(tables.SQL["begin"]))
-        records = self._apply(batch, await tables.load(connection, operations))
-        if not await tables.keep_claims(connection, records):
+        await connection.execute(self._database.begin(stored.SQL["begin"]))
+        records = self._apply(batch, await stored.load(connection, operations))
+        if not await stored.keep_claims(connection, records):
             raise StoreError(
                 "Claims changed while this process held the lock. Find out which other program writes to this database."
             )
@@ -211,8 +211,8 @@ class PostgresWriter:
             raise self._database.failure(error) from error
         try:
             connection = await self._connect()
-            await connection.execute(self._database.begin(tables.SQL["begin"]))
-            found = await connection.fetch(tables.SQL["leaves"], first, first + len(rows))
+            await connection.execute(self._database.begin(stored.SQL["begin"]))
+            found = await connection.fetch(stored.SQL["leaves"], first, first + len(rows))
             await connection.execute("ROLLBACK")
         except FAILURES:
             raise self._database.failure(error) from error

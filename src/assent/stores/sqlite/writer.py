@@ -33,7 +33,7 @@ from assent.stores.batching import (
 from assent.stores.operations import Order, StoreOperation
 from assent.stores.record_rules import Records
 from assent.stores.sqlite.database_file import try_until, wait_to_begin
-from assent.stores.sqlite.tables import Tables
+from assent.stores.sqlite.records import Tables
 
 _BAD_VALUE = (
     sqlite3.IntegrityError,

@@ -17,10 +17,10 @@ from assent.core.tool import Tool, compile_tool
 from assent.errors import ContractError, Fault
 from assent.upstreams.openapi.arguments import Arguments, arrange_arguments, credential_names, placeholders
 from assent.upstreams.openapi.contracts import contract_fields, overlaid
+from assent.upstreams.openapi.document import DocumentSet, Unresolved
 from assent.upstreams.openapi.effects import Excluded, Infer, effect_of, exclusion_of, is_marked, method_claims
 from assent.upstreams.openapi.encoding import is_json, successes
 from assent.upstreams.openapi.operations import ApiOperation, operations_of
-from assent.upstreams.openapi.references import DocumentSet, Unresolved
 from assent.upstreams.openapi.request import RequestTemplate, read_template
 from assent.upstreams.openapi.schemas import Bundler, Schema, Schemas
 

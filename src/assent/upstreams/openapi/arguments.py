@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from assent.upstreams.openapi.document import DocumentSet, Unresolved
 from assent.upstreams.openapi.encoding import MULTIPART, request_media
 from assent.upstreams.openapi.operations import ApiOperation, ApiParameter, Body
-from assent.upstreams.openapi.references import DocumentSet, Unresolved
 from assent.upstreams.openapi.schemas import NOTES, Schema, Schemas
 
 IDEMPOTENCY = "idempotency-key"

@@ -11,10 +11,10 @@ from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.tiers import Tier
 from assent.errors import Fault
 from assent.upstreams.openapi.arguments import Arguments
+from assent.upstreams.openapi.document import Unresolved
 from assent.upstreams.openapi.effects import Effect
 from assent.upstreams.openapi.encoding import PROBLEM
 from assent.upstreams.openapi.operations import ApiOperation, ApiResponse
-from assent.upstreams.openapi.references import Unresolved
 from assent.upstreams.openapi.schemas import Schemas
 
 MOST_META = 4096

@@ -76,13 +76,13 @@ class OpenApiLink(UpstreamLink):
     async def _read(self) -> str:
         if self._fetch is not None:
             return await self._fetch(self._source)
-        from assent.upstreams.openapi.references import read_file
+        from assent.upstreams.openapi.document import read_file
 
         return await asyncio.to_thread(read_file, Path(self._source))
 
     def _parse(self, text: str) -> None:
         from assent.upstreams.openapi.api import read_api
-        from assent.upstreams.openapi.references import library_of
+        from assent.upstreams.openapi.document import library_of
         from assent.upstreams.openapi.upstream import OpenApiUpstream
 
         library = library_of(text, self._source)

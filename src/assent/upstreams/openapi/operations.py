@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from assent.upstreams.openapi.references import DocumentPlace, DocumentSet, Unresolved
+from assent.upstreams.openapi.document import DocumentPlace, DocumentSet, Unresolved
 
 METHODS = ("get", "head", "post", "put", "patch", "delete", "options", "trace")
 _STYLES = {

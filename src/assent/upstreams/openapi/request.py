@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 from assent.errors import Fault, SettingsError
 from assent.upstreams.openapi.arguments import Arguments, Slot
+from assent.upstreams.openapi.document import Unresolved
 from assent.upstreams.openapi.encoding import (
     Pairs,
     Unsendable,
@@ -20,7 +21,6 @@ from assent.upstreams.openapi.encoding import (
     write_query,
     write_segment,
 )
-from assent.upstreams.openapi.references import Unresolved
 
 _PART = re.compile(r"\{([^{}]*)\}|([^{}]+)|([{}])")
 _LITERAL = re.compile(r"[^A-Za-z0-9\-._~!$&'()*+,;=:@/%]")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
-from assent.upstreams.openapi.references import DocumentPlace, DocumentSet, Unresolved
+from assent.upstreams.openapi.document import DocumentPlace, DocumentSet, Unresolved
 
 Schema = dict[str, Any] | bool
 Direction = Literal["input", "output"]
