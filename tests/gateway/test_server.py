@@ -1,6 +1,7 @@
 """What a hostile peer can hold of the server."""
 
 import asyncio
+import random
 import socket
 from typing import Any
 
@@ -229,3 +230,121 @@ async def test_a_whole_answer_to_head_has_no_body_and_one_without_keep_alive_end
         assert headless.endswith(b"\r\n\r\n")
         ended = await answer_to(url, b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
         assert b"connection: close" in ended and ended.endswith(b'{"said":"all at once"}')
+
+
+class Received:
+    """A connection whose requests are noted and answered at once."""
+
+    def __init__(self) -> None:
+        self.requests: list[tuple[Any, bytes]] = []
+        self.written: list[bytes] = []
+        config = server.make_server(nowhere, lifespan="off").config
+        config.load()
+        received = self
+
+        class Peer(asyncio.Transport):
+            def write(self, data: Any) -> None:
+                received.written.append(data)
+
+            def is_closing(self) -> bool:
+                return False
+
+            def close(self) -> None:
+                received.written.append(b"closed")
+
+        self.protocol = server.BoundedProtocol(config, uvicorn.server.ServerState(), {}, asyncio.get_running_loop())
+        self.protocol.connection_made(Peer())
+        self.protocol._start_asgi_task = self._take  # type: ignore[method-assign, assignment]
+
+    def _take(self, cycle: Any, app: Any) -> None:
+        self.requests.append((cycle.scope, b""))
+
+    def send(self, *pieces: bytes) -> None:
+        for piece in pieces:
+            if self.written[-1:] != [b"closed"]:
+                self.protocol.data_received(piece)
+        cycle: Any = self.protocol.cycle
+        if isinstance(cycle, server.JoinedCycle) and (body := cycle.take_body()) is not None:
+            self.requests[-1] = self.requests[-1][0], body
+            cycle.send_whole(200, b"{}")
+
+
+_FIELDS = [
+    b"Host: localhost",
+    b"host:localhost",
+    b"HOST:\tlocalhost \t",
+    b"Content-Type: application/json",
+    b"Accept: application/json, text/event-stream",
+    b"Mcp-Name: save note",
+    b"Mcp-Name: save",
+    b"mcp-name: \xc3\xa9",
+    b"Authorization: Bearer one",
+    b"Authorization: Bearer two",
+    b"X-Empty:",
+    b"X-Bad Name: x",
+    b"X-Colon : x",
+    b" folded",
+    b"Connection: keep-alive",
+    b"Connection: close",
+    b"Connection: upgrade",
+    b"Upgrade: websocket",
+    b"Expect: 100-continue",
+    b"Transfer-Encoding: chunked",
+    b"Content-Length: 7",
+    b"Content-Length: 007",
+    b"Content-Length: +7",
+    b"Content-Length: 8",
+    b"Content-Length: 7 ",
+    b"Content-Length: seven",
+    b"Content-Length: 6, 7",
+    b"X-Null: a\0b",
+    b"X-Feed: a\nb",
+    b"X-Return: a\rb",
+]
+_STARTS = [
+    *[b"POST /mcp HTTP/1.1"] * 30,
+    b"POST /mcp?a=b HTTP/1.1",
+    b"POST /m%63p HTTP/1.1",
+    b"POST /mcp HTTP/1.0",
+    b"POST  /mcp HTTP/1.1",
+    b"POST http://localhost/mcp HTTP/1.1",
+    b"GET /mcp HTTP/1.1",
+    b"POST * HTTP/1.1",
+    b"POST /mcp#part HTTP/1.1",
+    b"POST /mcp HTTP/2.0",
+    b"POST mcp HTTP/1.1",
+]
+
+
+async def test_a_request_in_one_piece_is_read_as_the_parser_reads_it() -> None:
+    dice = random.Random(36)
+    plain = 0
+    for _ in range(3000):
+        whole, split = Received(), Received()
+        for _ in range(3):
+            fields = [*dice.choices(_FIELDS[:7], k=3), *dice.choices(_FIELDS, k=dice.choice((0, 0, 0, 1, 3)))]
+            fields += [b"Content-Length: 7"] * dice.choice((1, 1, 1, 1, 1, 1, 0, 2))
+            dice.shuffle(fields)
+            head = b"\r\n".join([dice.choice(_STARTS), *fields, b"", b""])
+            sent = head + dice.choice((*[b'{"a":1}'] * 9, b"", b'{"a":12}'))
+            whole.send(sent)
+            split.send(sent[:1], sent[1:])
+            plain += isinstance(whole.protocol.cycle, server.WholeCycle)
+            assert not isinstance(split.protocol.cycle, server.WholeCycle)
+            if whole.written[-1:] == [b"closed"]:
+                break
+        assert whole.requests == split.requests
+        assert whole.written == split.written
+    assert plain > 1500
+
+
+async def test_a_caller_that_leaves_is_noticed_after_its_request_was_read_in_one_piece() -> None:
+    received = Received()
+    received.protocol.data_received(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}")
+    cycle = received.protocol.cycle
+    assert await cycle.receive() == {"type": "http.request", "body": b"{}", "more_body": False}
+    waiting = asyncio.ensure_future(cycle.receive())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    received.protocol.connection_lost(None)
+    assert await waiting == {"type": "http.disconnect"}

@@ -2,15 +2,17 @@
 
 import asyncio
 import gc
+import re
 import socket
 from collections.abc import Coroutine
+from functools import cached_property
 from typing import Any, cast
 
 import orjson
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from assent.web.asgi import App, Message
+from assent.web.asgi import App, Headers, Message
 
 _HEAD_LIMIT = 64 * 1024
 _HEAD_PATIENCE = 15.0
@@ -84,15 +86,102 @@ class JoinedCycle(RequestResponseCycle):
         self.transport.write(
             b"%bcontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (STATUS_LINE[status], len(body), body)
         )
-        self.message_event.set()
+        if (event := self.__dict__.get("message_event")) is not None:
+            event.set()
         self.on_response()
         return True
+
+
+class WholeCycle(JoinedCycle):
+    """The cycle of a POST that arrived in one piece. What is the same for all of them is an attribute of the class."""
+
+    disconnected = response_started = response_complete = False
+    keep_alive = True
+    more_body = access_log = waiting_for_100_continue = False
+    chunked_encoding = None
+    expected_content_length = 0
+    _is_taken = False
+
+    def __init__(self, protocol: "BoundedProtocol", scope: Any, body: bytes) -> None:
+        self.scope, self.transport, self.flow = scope, protocol.transport, protocol.flow
+        self.logger, self.access_logger = protocol.logger, protocol.access_logger
+        self.default_headers = protocol.server_state.default_headers
+        self.on_response = protocol.on_response_complete
+        self.body = body  # type: ignore[assignment]
+
+    @cached_property
+    def message_event(self) -> asyncio.Event:  # type: ignore[override]
+        """Set while something can be received; made when the first step waits for it."""
+        event = asyncio.Event()
+        if not self._is_taken:
+            event.set()
+        return event
+
+    def take_body(self) -> bytes | None:
+        if self._is_taken or self.disconnected or self.response_complete or "message_event" in self.__dict__:
+            return super().take_body()
+        self._is_taken = True
+        body, self.body = self.body, b""  # type: ignore[assignment]
+        return body  # type: ignore[return-value]
+
+
+# A request that arrives in one piece, with a head in the plainest form, is read here; every other one is read by the
+# parser, which then sees the whole of it.
+
+_POST = re.compile(rb"POST (/[A-Za-z0-9._~/-]*) HTTP/1\.1").fullmatch
+_FIELD = re.compile(rb"([!#-'*+.^_`|~0-9A-Za-z-]+):[ \t]*([!-~](?:[ -~\t]*[!-~])?)[ \t]*").fullmatch
+_LENGTH = re.compile(rb"[0-9]{1,9}").fullmatch
+_FOR_THE_PARSER = frozenset({b"connection", b"expect", b"proxy-connection", b"transfer-encoding", b"upgrade"})
+_KEEP_ALIVE = (b"connection", b"keep-alive")
+_REPEATED = frozenset(
+    {b"accept", b"connection", b"content-type", b"host", b"mcp-method", b"mcp-name", b"mcp-protocol-version"}
+)
+"""Fields that are the same in many requests and hold no secret."""
+_MOST_REPEATED = 4096
+_known_fields: dict[bytes, tuple[bytes, bytes]] = {}
+
+
+def _read_head(head: bytes, body_length: int) -> tuple[bytes, Headers] | None:
+    """The path and the headers of a POST; None if the parser must read it."""
+    lines = head.split(b"\r\n")
+    post = _POST(lines[0])
+    if post is None:
+        return None
+    del lines[0]
+    headers = [*map(_known_fields.get, lines)]
+    length = None
+    while None in headers:
+        index = headers.index(None)
+        headers[index] = field = _read_field(lines[index])
+        if field is None or (field[0] == b"content-length" and length is not None):
+            return None
+        if field[0] == b"content-length":
+            length = field[1]
+    if length is None or not _LENGTH(length) or int(length) != body_length:
+        return None
+    return post[1], cast("Headers", headers)
+
+
+def _read_field(line: bytes) -> tuple[bytes, bytes] | None:
+    found = _FIELD(line)
+    if found is None:
+        return None
+    name, value = found[1].lower(), found[2]
+    if name in _FOR_THE_PARSER and (name, value.lower()) != _KEEP_ALIVE:
+        return None
+    if name in _REPEATED and len(line) < 256:
+        if len(_known_fields) >= _MOST_REPEATED:
+            _known_fields.clear()
+        _known_fields[line] = name, value
+    return name, value
 
 
 class BoundedProtocol(HttpToolsProtocol):
     """uvicorn's protocol with a limit on header size and time limits for headers and body."""
 
     _in_head = True
+    _is_idle = True
+    """Whether the parser waits for a message and expects another one after it."""
     _head_bytes = 0
     _timer: asyncio.TimerHandle | None = None
     _idle_timer: asyncio.TimerHandle | None = None
@@ -110,6 +199,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._idle_since = None
+        if self._is_idle and data.startswith(b"POST ") and self._take_whole(data):
+            return
         if self._in_head:
             self._head_bytes += len(data)
             if self._head_bytes > _HEAD_LIMIT and self._head_is_too_large(data):
@@ -118,6 +209,38 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._timer is None and (self._head_bytes or not self._in_head):
             patience = _HEAD_PATIENCE if self._in_head else _BODY_PATIENCE
             self._timer = self.loop.call_later(patience, self._on_timeout)
+
+    def _take_whole(self, data: bytes) -> bool:
+        """Start a request that has arrived in one piece; False if the parser must read it."""
+        end = data.find(b"\r\n\r\n")
+        if not 0 <= end <= _HEAD_LIMIT or (self.cycle is not None and not self.cycle.response_complete):
+            return False
+        read = _read_head(data[:end], len(data) - end - 4)
+        if read is None:
+            return False
+        path, headers = read
+        self._head_bytes = 0
+        self._stop_timer()
+        self.headers = headers
+        scope: Any = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": "1.1",
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "root_path": self.root_path,
+            "headers": headers,
+            "state": self.app_state.copy(),
+            "method": "POST",
+            "path": self.root_path + path.decode("ascii"),
+            "raw_path": self.root_path.encode("ascii") + path,
+            "query_string": b"",
+        }
+        self.scope = scope
+        self.cycle = WholeCycle(self, scope, data[end + 4 :])
+        self._start_asgi_task(self.cycle, self.app)
+        return True
 
     def _head_is_too_large(self, data: bytes) -> bool:
         # A large first piece is usually a small head together with its body.
@@ -130,6 +253,10 @@ class BoundedProtocol(HttpToolsProtocol):
         # The parser keeps trailing blanks, which are not part of the value (RFC 9110, 5.5).
         self.headers.append((name.lower(), value.rstrip(b" \t")))
 
+    def on_message_begin(self) -> None:
+        self._is_idle = False
+        super().on_message_begin()
+
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._stop_timer()
@@ -141,6 +268,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._in_head, self._head_bytes = True, 0
+        self._is_idle = self.parser.should_keep_alive() and not self.parser.should_upgrade()
         self._stop_timer()
         super().on_message_complete()
 
@@ -196,6 +324,7 @@ def make_server(app: App, *, keep_alive: int = 75, drain: int = 20, **extra: Any
     return uvicorn.Server(
         uvicorn.Config(
             app,
+            interface="asgi3",
             http=BoundedProtocol,
             loop="none",
             ws="none",
