@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import httptools
 
@@ -13,7 +13,22 @@ from assent.upstreams.errors import ConnectionLost, Oversized, ProtocolViolation
 _HEAD_LIMIT = 64 * 1024
 _HIGH_WATER = 256 * 1024
 _PIECE = 64 * 1024
+_MOST_HEADS, _LONGEST_HEAD = 256, 4096
 _OWN_FIELDS = frozenset({b"content-length", b"transfer-encoding", b"keep-alive"})
+
+
+class KnownHead(NamedTuple):
+    """What the parser made of the head of a response that arrived in one piece with its body."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    is_json: bool
+    body_length: int
+    keep_alive_for: float | None
+
+
+KnownHeads = dict[bytes, KnownHead]
+"""The heads that one upstream sent lately, by their bytes: equal bytes mean the same, so they are parsed once."""
 
 
 class UpstreamResponse:
@@ -23,7 +38,7 @@ class UpstreamResponse:
     """
 
     __slots__ = (
-        "_complete", "_connection", "_fault", "_held", "_limit", "_pieces", "_waiter", "headers", "status",
+        "_complete", "_connection", "_fault", "_held", "_is_json", "_limit", "_pieces", "_waiter", "headers", "status",
     )  # fmt: skip
 
     def __init__(self, connection: "HttpConnection") -> None:
@@ -34,6 +49,7 @@ class UpstreamResponse:
         self._held = 0
         self._limit: int | None = None
         self._complete = False
+        self._is_json: bool | None = None
         self._fault: UpstreamError | None = None
         self._waiter: asyncio.Future[None] | None = None
 
@@ -47,7 +63,11 @@ class UpstreamResponse:
     @property
     def is_json(self) -> bool:
         """Whether this is a successful answer in plain JSON that has arrived completely."""
-        return self._complete and self.status == 200 and self.header(b"content-type") == b"application/json"
+        if not self._complete or self.status != 200:
+            return False
+        if self._is_json is None:
+            self._is_json = self.header(b"content-type") == b"application/json"
+        return self._is_json
 
     def whole(self, limit: int) -> bytes | None:
         """The whole body if it has arrived; more than `limit` bytes is an error."""
@@ -155,6 +175,23 @@ class UpstreamResponse:
     def _oversized(self, limit: int) -> Oversized:
         return Oversized(self._connection.upstream, f"the response is larger than {limit} bytes", sent=True)
 
+    def take_whole(self, head: KnownHead, body: bytes) -> None:
+        """A whole response that arrived in one piece."""
+        self.status, self.headers, self._is_json = head.status, head.headers, head.is_json
+        if body:
+            self._pieces.append(body)
+            self._held = len(body)
+        self._complete = True
+        self._wake()
+
+    def learn(self, body: bytes, keep_alive_for: float | None) -> KnownHead | None:
+        """What to remember of the head of a complete response, if the head alone says where the body ends."""
+        lengths = [value for name, value in self.headers if name == b"content-length"]
+        if lengths != [b"%d" % len(body)] or self.header(b"transfer-encoding") is not None or self._held != len(body):
+            return None
+        is_json = self.header(b"content-type") == b"application/json"
+        return KnownHead(self.status, self.headers, is_json, len(body), keep_alive_for)
+
     def _end(self, fault: UpstreamError | None) -> None:
         if not self._complete:
             self._complete, self._fault = True, fault
@@ -170,7 +207,11 @@ class HttpConnection(asyncio.Protocol):
         loop: asyncio.AbstractEventLoop,
         on_free: Callable[["HttpConnection"], None],
         on_closed: Callable[["HttpConnection"], None],
+        known_heads: KnownHeads | None = None,
     ) -> None:
+        self._known_heads: KnownHeads = {} if known_heads is None else known_heads
+        self._is_idle = True
+        """Whether the parser waits for a response, of which nothing has arrived."""
         self.upstream = upstream
         self.loop = loop
         self.served = 0
@@ -250,7 +291,32 @@ class HttpConnection(asyncio.Protocol):
             self.abort(ProtocolViolation(self.upstream, "sent data without a request", sent=False))
             return
         self._last_data_at = self.loop.time()
-        if not self._response.status:
+        if self._is_idle:
+            return self._read_first(self._response, data)
+        self._feed(data)
+
+    def _read_first(self, response: UpstreamResponse, data: bytes) -> None:
+        """Read the first piece of a response, which is often all of it, with a head that the upstream sent before."""
+        end = data.find(b"\r\n\r\n") + 4
+        head = data[:end]
+        known = self._known_heads.get(head)
+        if known is not None and known.body_length == len(data) - end:
+            assert self._transport is not None
+            reusable = not self._transport.get_write_buffer_size()
+            self._response = None
+            response.take_whole(known, data[end:])
+            self._end_exchange(reusable, known.keep_alive_for)
+            return
+        self._feed(data)
+        if self._is_idle and not self._closed and response.status:
+            learned = response.learn(data[end:], self.keep_alive_for)
+            if learned is not None and len(head) <= _LONGEST_HEAD:
+                if len(self._known_heads) >= _MOST_HEADS:
+                    self._known_heads.clear()
+                self._known_heads[head] = learned
+
+    def _feed(self, data: bytes) -> None:
+        if self._response is not None and not self._response.status:
             self._head_bytes += len(data)
             if self._head_bytes > _HEAD_LIMIT + _HIGH_WATER:
                 self.abort(Oversized(self.upstream, "the headers of the response are too long", sent=True))
@@ -272,6 +338,9 @@ class HttpConnection(asyncio.Protocol):
         self._report_closed()
 
     # Called by the parser.
+
+    def on_message_begin(self) -> None:
+        self._is_idle = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
         response = self._response
@@ -309,11 +378,17 @@ class HttpConnection(asyncio.Protocol):
             return  # an interim response
         assert self._transport is not None
         reusable = self._parser.should_keep_alive() and not self._transport.get_write_buffer_size()
+        self._is_idle = reusable
         self._finish(None)
+        self._end_exchange(reusable, _keep_alive_seconds(self._kept_alive) if self._kept_alive else None)
+
+    def _end_exchange(self, reusable: bool, keep_alive_for: float | None) -> None:
+        """Give the connection back, or close it."""
+        assert self._transport is not None
         if reusable and self.usable:
             self.served += 1
-            self.keep_alive_for = _keep_alive_seconds(self._kept_alive) if self._kept_alive else None
-            self.idle_since = self.loop.time()
+            self.keep_alive_for = keep_alive_for
+            self.idle_since = self._last_data_at
             if self._paused:
                 self.resume()
             self._on_free(self)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from assent.upstreams.errors import ConnectionLost, PoolExhausted, TimedOut, Unreachable, UpstreamError, setting_of
 from assent.upstreams.http.address import Fields, UpstreamAddress, render_fields
 from assent.upstreams.http.circuit_breaker import CircuitBreaker, Health
-from assent.upstreams.http.connection import HttpConnection, UpstreamResponse
+from assent.upstreams.http.connection import HttpConnection, KnownHeads, UpstreamResponse
 
 _SERVER_UNHEALTHY = frozenset({502, 503, 504})
 
@@ -36,6 +36,7 @@ class Pool:
         self._circuit_breaker = circuit_breaker
         self._idle: list[HttpConnection] = []
         self._open: set[HttpConnection] = set()
+        self._known_heads: KnownHeads = {}
         self._connecting = 0
         self._waiters: deque[asyncio.Future[HttpConnection | None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -190,7 +191,7 @@ class Pool:
     async def _connect(self, *, reserved: bool = False) -> HttpConnection:
         self._connecting += not reserved
         loop = asyncio.get_running_loop()
-        connection = HttpConnection(self.name, loop, self._on_free, self._on_closed)
+        connection = HttpConnection(self.name, loop, self._on_free, self._on_closed, self._known_heads)
         try:
             async with asyncio.timeout(self.limits.connect):
                 await loop.create_connection(
