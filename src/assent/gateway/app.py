@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -103,12 +103,13 @@ class GatewayApp:
         self._api = LazyApp("/api", lambda: load_feature("api").ApiApp(self.state, other), hooks)
         return self
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if (
-            self.gate.is_open
-            or scope.get("path", "").rstrip("/") != self.current.endpoint.path
-            or await self.gate.admits(self._reauthenticate, scope, send)
-        ):
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Coroutine[Any, Any, None]:
+        if self.gate.is_open or scope.get("path", "").rstrip("/") != self.current.endpoint.path:
+            return self.current.endpoint(scope, receive, send)
+        return self._serve_when_admitted(scope, receive, send)
+
+    async def _serve_when_admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if await self.gate.admits(self._reauthenticate, scope, send):
             await self.current.endpoint(scope, receive, send)
 
     async def _other(self, scope: Scope, receive: Receive, send: Send) -> None:

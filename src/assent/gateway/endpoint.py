@@ -13,13 +13,14 @@ from assent.core.principal import Principal
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.auth.host_origin import KNOWN_NAMES, Cors, HostOriginPolicy
 from assent.gateway.dispatch import NEVER_STOPPED, Dispatcher, error_response, take_for_session
-from assent.gateway.exchange import STREAM, HttpExchange, NotAcceptable, ResponseWriter, SlowRequestTimer, read_exchange
+from assent.gateway.exchange import STREAM, HttpExchange, NotAcceptable, ResponseWriter, SlowRequestTimer
 from assent.gateway.fair_share import NoPlace, Places
 from assent.gateway.sessions.reauthorize import end_when_unauthorized
 from assent.gateway.sessions.table import SessionTable, TooManySessions
 from assent.mcp.event_log import EventLogs
 from assent.mcp.jsonrpc import RpcError, error_body, malformed_body, result_body
 from assent.mcp.protocol import DEFAULT_NEGOTIATED_VERSION, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
+from assent.mcp.requests import HEADER as KEY
 from assent.mcp.requests import Era, McpRequest, is_notification, is_request, is_response, read_message, read_modern
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import DEFAULT_BOUNDS, JsonLimits, Malformed
@@ -43,6 +44,7 @@ AT_ONCE = 50_000
 REQUEST_CANCELLED = -32800
 MOST_STREAMS_OF_ONE = 256
 _NOTICE = "notifications/"
+_KEY_HEADER = KEY.encode()
 _OFFERED = frozenset(
     {
         *("tools/call", "tools/list", "initialize", "ping", "server/discover"),
@@ -105,7 +107,7 @@ class McpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"].rstrip("/") != self.path:
             return await self.other(scope, receive, send)
-        exchange = read_exchange(scope, receive, send)
+        exchange = HttpExchange(scope, receive, send)
         fields = exchange.fields
         origin = fields.get(b"origin")
         if (refusal := self.host_policy.refuse(fields.get(b"host"), origin)) is not None:
@@ -142,21 +144,32 @@ class McpEndpoint:
             allow = [(b"allow", b"GET, POST, DELETE")]
             await respond_error(exchange.send, 405, "Method Not Allowed", allow)
 
-    async def _post(self, exchange: HttpExchange) -> None:
+    def _post(self, exchange: HttpExchange) -> Coroutine[Any, Any, None]:
+        """Reads and answers a posted message; without waiting if it is here and short."""
         exchange.check_post()
         raw = whole_body(exchange.receive, self.bounds.size)
+        if raw is None or len(raw) > AT_ONCE:
+            return self._read_and_answer(exchange, raw)
+        return self._answer(exchange, read_message(raw, self.bounds))
+
+    async def _read_and_answer(self, exchange: HttpExchange, raw: bytes | None) -> None:
         if raw is None:
             raw = await read_body(exchange.scope["headers"], exchange.receive, self.bounds.size)
-        if len(raw) <= AT_ONCE:
-            message = read_message(raw, self.bounds)
-        else:
-            read = partial(read_message, raw, self.bounds)
-            message = await run_apart(read, len(raw) * MICROS, owner_of(exchange.caller))
+        read = partial(read_message, raw, self.bounds)
+        apart = len(raw) > AT_ONCE
+        message = await run_apart(read, len(raw) * MICROS, owner_of(exchange.caller)) if apart else read()
+        await self._answer(exchange, message)
+
+    def _answer(self, exchange: HttpExchange, message: Any) -> Coroutine[Any, Any, None]:
         if exchange.caller.only is not None and not _is_offered(message):
-            return await _refuse(exchange.send, 401, INVALID_REQUEST, _ONLY_TOOLS)
+            return _refuse(exchange.send, 401, INVALID_REQUEST, _ONLY_TOOLS)
         method = message.get("method") if message.__class__ is dict else None
-        is_free = method.__class__ is str and method in NEVER_STOPPED
-        if not is_free and (stopped := await self.dispatcher.stop(message, exchange.caller)) is not None:
+        if method.__class__ is not str or method not in NEVER_STOPPED:
+            return self._answer_unless_stopped(exchange, message)
+        return self._modern(exchange, message) if exchange.era is Era.MODERN else self._handshake(exchange, message)
+
+    async def _answer_unless_stopped(self, exchange: HttpExchange, message: Any) -> None:
+        if (stopped := await self.dispatcher.stop(message, exchange.caller)) is not None:
             await respond(exchange.send, 200, stopped.body)
         elif exchange.era is Era.MODERN:
             await self._modern(exchange, message)
@@ -166,7 +179,7 @@ class McpEndpoint:
     def _modern(self, exchange: HttpExchange, message: Any) -> Coroutine[Any, Any, None]:
         try:
             declared = read_modern(
-                message, exchange.version, exchange.mcp_method, exchange.mcp_name, exchange.duplicated
+                message, exchange.version, exchange.text(b"mcp-method"), exchange.text(b"mcp-name"), exchange.duplicated
             )
         except RpcError as error:
             response = error_response(error, message["id"] if is_request(message) else None, Era.MODERN)
@@ -285,7 +298,7 @@ class McpEndpoint:
         reply = ResponseWriter(exchange, self._slow_timer, session)
         request = McpRequest(
             exchange.era, version, message["id"], message["method"], message.get("params") or {}, capabilities,
-            exchange.caller, session, reply, exchange.scope["headers"], exchange.key, exchange.mirrors,
+            exchange.caller, session, reply, exchange.scope["headers"], exchange.text(_KEY_HEADER), exchange.mirrors,
             reply if session is None else None,
         )  # fmt: skip
         try:

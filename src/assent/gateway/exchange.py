@@ -4,8 +4,6 @@ The response is one JSON body, or an event stream if something is sent before th
 """
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -27,33 +25,47 @@ _PARAM_PREFIX = b"mcp-param-"
 _ROUTING = frozenset({b"mcp-protocol-version", b"mcp-method", b"mcp-name"})
 
 
-@dataclass(slots=True)
 class HttpExchange:
-    """One HTTP request and the way back, with the headers that the gateway uses."""
+    """One HTTP request and the way back, with the headers that the gateway uses.
 
-    scope: Scope
-    receive: Receive
-    send: Send
-    era: Era
-    version: str | None
-    mcp_method: str | None
-    mcp_name: str | None
-    session_id: str | None
-    last_event: str | None
-    fields: dict[bytes, bytes]
-    """All headers by name."""
-    key: str | None
-    """The `Idempotency-Key` header."""
-    mirrors: Headers
-    """The `Mcp-Param-*` headers, which repeat arguments."""
-    duplicated: str | None
-    """A routing header that is sent twice."""
-    caller: Principal = field(init=False)
+    Repeated headers are joined by commas, so two hosts or two sessions match none; a repeated routing header is an
+    error of its own.
+    """
+
+    __slots__ = ("caller", "duplicated", "era", "fields", "mirrors", "receive", "scope", "send", "version")
+
+    caller: Principal
     """Set once the caller is authenticated."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.scope, self.receive, self.send = scope, receive, send
+        headers: Headers = scope["headers"]
+        self.fields = fields = dict(headers)
+        """All headers by name."""
+        self.mirrors: Headers = _NO_HEADERS
+        """The `Mcp-Param-*` headers, which repeat arguments."""
+        self.duplicated: str | None = None
+        """A routing header that is sent twice."""
+        if len(fields) != len(headers) or _PARAM_PREFIX in b" ".join(fields):
+            self.fields, self.mirrors, self.duplicated = _join_repeated(headers)
+        self.era, self.version = _era_and_version(self.fields.get(b"mcp-protocol-version"))
+
+    def text(self, name: bytes) -> str | None:
+        """The value of a header as text."""
+        value = self.fields.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    @property
+    def session_id(self) -> str | None:
+        return self.text(b"mcp-session-id")
+
+    @property
+    def last_event(self) -> str | None:
+        return self.text(b"last-event-id")
 
     def check_post(self) -> None:
         """Checks that a POST sends JSON and accepts both JSON and an event stream."""
-        if not self.fields.get(b"content-type", b"").lower().startswith(b"application/json"):
+        if not _is_json(self.fields.get(b"content-type", b"")):
             raise NotAcceptable(400, "Invalid Content-Type header: send application/json")
         if accepts(self.fields.get(b"accept", b"")) != (True, True):
             raise NotAcceptable(406, "Not Acceptable: accept both application/json and text/event-stream")
@@ -71,36 +83,15 @@ class NotAcceptable(Exception):
 _NO_HEADERS: Headers = []
 
 
-def read_exchange(scope: Scope, receive: Receive, send: Send) -> HttpExchange:
-    """Reads the relevant headers.
-
-    Repeated headers are joined by commas, so two hosts or two sessions match none; a repeated routing header is an
-    error of its own.
-    """
-    headers: Headers = scope["headers"]
-    fields, mirrors, duplicated = dict(headers), _NO_HEADERS, None
-    if len(fields) != len(headers) or _PARAM_PREFIX in b" ".join(fields):
-        fields, mirrors, duplicated = _join_repeated(headers)
-    version = _text(fields, b"mcp-protocol-version")
-    return HttpExchange(
-        scope,
-        receive,
-        send,
-        Era.HANDSHAKE if version is None or version in HANDSHAKE_PROTOCOL_VERSIONS else Era.MODERN,
-        version,
-        _text(fields, b"mcp-method"),
-        _text(fields, b"mcp-name"),
-        _text(fields, b"mcp-session-id"),
-        _text(fields, b"last-event-id"),
-        fields,
-        _text(fields, b"idempotency-key"),
-        mirrors,
-        duplicated,
-    )
+@lru_cache(256)
+def _era_and_version(value: bytes | None) -> tuple[Era, str | None]:
+    version = None if value is None else value.decode("latin-1")
+    return Era.HANDSHAKE if version is None or version in HANDSHAKE_PROTOCOL_VERSIONS else Era.MODERN, version
 
 
-def _text(fields: Mapping[bytes, bytes], name: bytes) -> str | None:
-    return fields[name].decode("latin-1") if name in fields else None
+@lru_cache(256)
+def _is_json(content_type: bytes) -> bool:
+    return content_type.lower().startswith(b"application/json")
 
 
 def _join_repeated(headers: Headers) -> tuple[dict[bytes, bytes], Headers, str | None]:
@@ -192,25 +183,13 @@ class ResponseWriter:
     before their answer write to it as a `StreamListener`.
     """
 
-    __slots__ = (
-        "_begun",
-        "_ended",
-        "_fields",
-        "_lock",
-        "_log",
-        "_ping_after",
-        "_pinging",
-        "_receive",
-        "_released",
-        "_send",
-        "_session",
-        "_slow_timer",
-        "_streaming",
-        "_task",
-        "_timer",
-        "_watch",
-        "ask_within",
-    )  # fmt: skip
+    ask_within = 300.0
+    _watch: DisconnectWatcher | None = None
+    _released = _begun = _streaming = _ended = False
+    _log: EventLog | None = None
+    _lock: asyncio.Lock | None = None
+    _pinging: asyncio.Task[None] | None = None
+    _timer: asyncio.TimerHandle | None = None
 
     def __init__(
         self,
@@ -219,20 +198,10 @@ class ResponseWriter:
         session: McpSession | None = None,
         ping_after: float = 15.0,
     ) -> None:
-        self.ask_within = 300.0
         self._receive, self._send = exchange.receive, exchange.send
         self._task = asyncio.current_task()
-        self._watch: DisconnectWatcher | None = None
-        self._released = False
-        self._session = session
-        self._begun = self._streaming = self._ended = False
-        self._ping_after = ping_after
-        self._log: EventLog | None = None
-        self._lock: asyncio.Lock | None = None
-        self._pinging: asyncio.Task[None] | None = None
-        self._fields: Headers = [(b"mcp-session-id", session.id.encode())] if session is not None else []
-        self._timer: asyncio.TimerHandle | None = None
-        self._slow_timer = slow_timer
+        self._session, self._ping_after, self._slow_timer = session, ping_after, slow_timer
+        self._fields: Headers = [] if session is None else [(b"mcp-session-id", session.id.encode())]
         slow_timer.enter(self)
 
     @property

@@ -151,11 +151,15 @@ class Authenticator:
 
         A header that was sent twice is joined in `fields`, which is no known key.
         """
-        try:
-            credential = credential_of([(name, fields[name]) for name in _CREDENTIALS if name in fields])
-        except Refusal:
-            return None
-        principal = None if credential is None else self.configured_keys.find(credential)
+        sent = fields.get(b"authorization")
+        if sent is not None and b"x-api-key" not in fields and sent.startswith(b"Bearer "):
+            credential: str | None = sent[7:].strip().decode("latin-1")
+        else:
+            try:
+                credential = credential_of([(name, fields[name]) for name in _CREDENTIALS if name in fields])
+            except Refusal:
+                return None
+        principal = self.configured_keys.find(credential) if credential else None
         if principal is not None:
             current_caller.set(principal)
             if self._keeps_tokens:

@@ -7,6 +7,7 @@ from assent.web.asgi import Headers, Message, Send
 from assent.web.http import respond
 
 KNOWN_NAMES = "This gateway accepts the names of its own machine and the host of `public_url` in its configuration."
+_MOST_ACCEPTED = 256
 _LOOPBACK = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
 
 
@@ -21,6 +22,8 @@ class HostOriginPolicy:
     def __init__(self, public_urls: Iterable[str] = (), *, loopback: bool = True, origins: Iterable[str] = ()) -> None:
         self._loopback = loopback
         self._hosts: set[bytes] = set()
+        self._accepted: set[bytes | None] = set()
+        """Values of `Host` as they were sent, which were accepted before."""
         self._origins: set[bytes] = {origin.lower().encode() for origin in origins}
         for url in public_urls:
             parts = urlsplit(url)
@@ -29,8 +32,11 @@ class HostOriginPolicy:
 
     def refuse(self, host: bytes | None, origin: bytes | None) -> tuple[int, str] | None:
         """The HTTP status and reason of the refusal, or None if the request is allowed."""
-        if host is None or not self._knows_host(host.lower()):
-            return 421, "Invalid Host header"
+        if host not in self._accepted:
+            if host is None or not self._knows_host(host.lower()):
+                return 421, "Invalid Host header"
+            if len(self._accepted) < _MOST_ACCEPTED:
+                self._accepted.add(host)
         if origin is not None and not self._knows_origin(origin.lower()):
             return 403, "Invalid Origin header"
         return None
