@@ -49,7 +49,7 @@ class Spelling:
 
     def find(self, arguments: Mapping[str, Any]) -> Iterator[Misspelt]:
         """Every misspelt member of the arguments, one by one."""
-        return self._place.find(arguments, "")
+        return iter(()) if self._place.is_right(arguments) else self._place.find(arguments, "")
 
 
 class _Root:
@@ -92,6 +92,22 @@ class _Place:
         """The places of members by name, "" for all unknown ones; None is the place of items."""
         self.is_open = not self.names and not any(_describes_more(part) for _, part in self._parts)
         """Whether no schema names anything here or below."""
+
+    def is_right(self, value: Any) -> bool:
+        """Whether a quick look shows that nothing here or below is misspelt, as nearly always."""
+        if value.__class__ is dict:
+            if not self.names >= value.keys() and any(self._misspelt(value, "")):
+                return False
+            for name, below in value.items():
+                if isinstance(below, _CONTAINERS):
+                    place = self._below.get(name if name in self.names else "") or self._member(name)
+                    if not (place.is_open or place.is_right(below)):
+                        return False
+            return True
+        if value.__class__ is list:
+            place = self._item()
+            return place.is_open or all(place.is_right(below) for below in value if isinstance(below, _CONTAINERS))
+        return False
 
     def find(self, value: Any, pointer: str) -> Iterator[Misspelt]:
         if isinstance(value, dict):

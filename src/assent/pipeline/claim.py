@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -31,6 +32,8 @@ class Claim(NamedTuple):
     upstream_key: str | None = None
     ran_before: bool = False
     """Whether it ran before and may have had its effect then, even if this run did nothing."""
+    facts: Mapping[str, object] | None = None
+    """The facts of all entries about it, if its intent was written just now."""
 
 
 def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
@@ -58,8 +61,10 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
         return Claim(call)
     now = ports.now()
     draft = _draft(call, ports, now, fresh=call.tool.is_read or _recall_ignored(call, trace))
-    facts = call_facts(call)
+    facts = common = call_facts(call)
     facts["claim"] = ports.keyed_hash(draft.id)
+    if approval is not None or trace.would:
+        facts = facts.copy()
     if approval is not None:
         facts["approval"] = approval.id
     if trace.would:
@@ -68,29 +73,22 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
     if trace.guards:
         facts, values = {**facts, **finding_facts(trace.guards)}, {**values, **finding_values(trace.guards)}
     entry = Entry("intent", now, facts, values)
+    used = approval.id if approval is not None else None
     try:
         quotas = _quotas(call, price, ports.rules.budgets, now, ports, trace)
-        record = await _insert_claim(draft, entry, approval, quotas, ports, trace)
+        try:
+            record = await ports.store.claim(draft, entry, used, now, quotas)
+        except (RateLimited, OverBudget) as exceeded:
+            trace.refuse_or_note("claim", quota_refusal(exceeded))
+            noted = replace(entry, facts={**entry.facts, "would": list(trace.would)})
+            record = await ports.store.claim(draft, noted, used, now)
     except ApprovalGone:
         raise Refusal("claim.approval_used") from None
     except StoreError:
         raise Refusal("claim.unavailable") from None
     trace.started = True
     trace.passed("claim", "claim %.12s, epoch %d", record.id, record.epoch)
-    return claim_from_record(call, record, ports)
-
-
-async def _insert_claim(
-    draft: ClaimRecord, entry: Entry, approval: Approval | None, quotas: Quotas, ports: Ports, trace: CallTrace
-) -> ClaimRecord:
-    used = approval.id if approval else None
-    try:
-        return await ports.store.claim(draft, entry, used, entry.at, quotas)
-    except (RateLimited, OverBudget) as exceeded:
-        refusal = quota_refusal(exceeded)
-        trace.refuse_or_note("claim", refusal)
-    entry = replace(entry, facts={**entry.facts, "would": list(trace.would)})
-    return await ports.store.claim(draft, entry, used, entry.at)
+    return claim_from_record(call, record, ports, facts=common if record.id == draft.id else None)
 
 
 async def admit(
@@ -116,17 +114,24 @@ def _quotas(
     return replace(quotas, rates=(*quotas.rates, *trace.rates)) if trace.rates else quotas
 
 
-def claim_from_record(call: Call, record: ClaimRecord, ports: Ports, *, ran_before: bool = False) -> Claim:
+def claim_from_record(
+    call: Call,
+    record: ClaimRecord,
+    ports: Ports,
+    *,
+    ran_before: bool = False,
+    facts: Mapping[str, object] | None = None,
+) -> Claim:
     """The claim of a started record, with a key for the upstream if the contract forwards one.
 
     A natural or derived key is reused once its result is no longer valid, so each use gets its own upstream key.
     """
     contract = call.tool.contract
     if contract.idempotency.forward is None:
-        return Claim(call, record.id, record.epoch, None, ran_before)
+        return Claim(call, record.id, record.epoch, None, ran_before, facts)
     named = contract.natural is not None or (call.tool.derives_key and call.key is None)
     name = f"{record.id} {record.created_at!r}" if named else record.id
-    return Claim(call, record.id, record.epoch, ports.derive_key(name), ran_before)
+    return Claim(call, record.id, record.epoch, ports.derive_key(name), ran_before, facts)
 
 
 def _recall_ignored(call: Call, trace: CallTrace) -> bool:

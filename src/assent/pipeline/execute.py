@@ -270,8 +270,7 @@ def _settlement(claim: Claim, end: RunEnd, now: float, ports: Ports) -> Settleme
 
 def _entries(claim: Claim, end: RunEnd, now: float, ports: Ports) -> list[Entry]:
     assert claim.id is not None
-    facts = call_facts(claim.call)
-    facts["claim"] = ports.keyed_hash(claim.id)
+    facts = claim.facts or {**call_facts(claim.call), "claim": ports.keyed_hash(claim.id)}
     outcome = {**facts, "state": end.state.value}
     if end.code:
         outcome["code"] = end.code

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from assent.core.audit import Entry, call_facts, call_values, principal_values, unknown_tool_values, unrun_values
@@ -33,34 +32,35 @@ class StageNote(NamedTuple):
     reason: str
 
 
-@dataclass(slots=True)
 class CallTrace:
     """The notes of one request: filled by the stages, read by `record` at the end."""
 
-    observing: bool = False
     principal: Principal | None = None
     tool: Tool | None = None
     call: Call | None = None
-    started: bool = False
-    handed_over: bool = False
+    started = False
+    handed_over = False
     """Whether the rest runs without its caller and records itself."""
-    rehearsed: bool = False
+    rehearsed = False
     """Whether its dry run is recorded."""
-    keeps_notes: bool = True
-    """Whether somebody reads the notes. Nobody does for a call that simply runs."""
-    _notes: list[tuple[str, str, str, tuple[object, ...]]] = field(default_factory=list)
-    would: list[str] = field(default_factory=list)
-    """Codes of pauses and refusals that did not happen because the mode is `observe`."""
-    policies: list[str] = field(default_factory=list)
-    """The ids of the policies that denied the call or asked for an approval."""
-    approvals: list[PolicyReason] = field(default_factory=list)
-    """The policies that ask for an approval of this call."""
-    guards: list[GuardFinding] = field(default_factory=list)
-    """What guards found in the arguments and the result."""
     approval: str | None = None
     """The id of the approval with which a person said yes to this call."""
-    rates: list[RateSlot] = field(default_factory=list)
-    """What the call takes from the counts of guards."""
+
+    def __init__(self, observing: bool = False, keeps_notes: bool = True) -> None:
+        self.observing = observing
+        self.keeps_notes = keeps_notes
+        """Whether somebody reads the notes. Nobody does for a call that simply runs."""
+        self._notes: list[tuple[str, str, str, tuple[object, ...]]] = []
+        self.would: list[str] = []
+        """Codes of pauses and refusals that did not happen because the mode is `observe`."""
+        self.policies: list[str] = []
+        """The ids of the policies that denied the call or asked for an approval."""
+        self.approvals: list[PolicyReason] = []
+        """The policies that ask for an approval of this call."""
+        self.guards: list[GuardFinding] = []
+        """What guards found in the arguments and the result."""
+        self.rates: list[RateSlot] = []
+        """What the call takes from the counts of guards."""
 
     @property
     def notes(self) -> list[StageNote]:
