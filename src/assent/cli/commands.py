@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import sys
 from importlib import import_module
@@ -99,7 +98,6 @@ def cli() -> None:
 
 def main() -> None:
     """Runs a command. Exit codes: 0 clean, 1 findings or refusals, 2 wrong usage or configuration."""
-    gc.set_threshold(100_000, 20, 50)  # Imports make no garbage; by default a tenth of a start is spent looking for it.
     try:
         sys.exit(_run())
     except click.exceptions.Exit as ended:
