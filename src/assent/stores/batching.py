@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from assent.audit.leaf import Sealed
 from assent.errors import AssentError, StoreError
-from assent.stores.operations import Order, StoreOperation, Sweep
+from assent.stores.operations import StoreOperation
 from assent.stores.record_rules import Records
 
 MOST_PER_COMMIT = 1000
@@ -24,46 +23,18 @@ MOST_TOGETHER = 256
 QUIET = 4
 
 
-@dataclass(slots=True, eq=False)
-class PendingWrite:
-    """An operation or sweep, the future of its caller, and its result."""
-
-    order: Order
-    future: asyncio.Future[Any]
-    value: Any = None
-    error: Exception | None = None
-
-    def report(self) -> None:
-        """Resolve the caller's future. Call it in the caller's event loop."""
-        if self.future.done():
-            return
-        if self.error is not None:
-            self.future.set_exception(self.error)
-        else:
-            self.future.set_result(self.value)
-
-    def fail(self, error: StoreError) -> None:
-        self.value, self.error = None, StoreError(str(error))
+Item = StoreOperation[Any] | Sealed
 
 
-Item = PendingWrite | Sealed
+def take_batch(items: deque[Item]) -> tuple[list[Item], list[StoreOperation[Any]]]:
+    """The items of the next commit in order, and the operations among them. The others are rows of the log."""
+    popleft = items.popleft
+    batch = [popleft() for _ in range(min(len(items), MOST_PER_COMMIT))]
+    return batch, operations_in(batch)
 
 
-def take_batch(items: deque[Item]) -> list[Item]:
-    """The items of the next commit, in order."""
-    return [items.popleft() for _ in range(min(len(items), MOST_PER_COMMIT))]
-
-
-def orders_in(batch: Iterable[Item]) -> list[PendingWrite]:
-    return [item for item in batch if isinstance(item, PendingWrite)]
-
-
-def operations_in(orders: Iterable[PendingWrite]) -> list[StoreOperation[Any]]:
-    return [item.order for item in orders if isinstance(item.order, StoreOperation)]
-
-
-def sweeps_in(orders: Iterable[PendingWrite]) -> list[tuple[PendingWrite, Sweep]]:
-    return [(item, item.order) for item in orders if isinstance(item.order, Sweep)]
+def operations_in(batch: Sequence[Item]) -> list[StoreOperation[Any]]:
+    return [item for item in batch if not isinstance(item, Sealed)]
 
 
 def apply(batch: Sequence[Item], records: Records) -> None:
@@ -71,18 +42,14 @@ def apply(batch: Sequence[Item], records: Records) -> None:
     for item in batch:
         if isinstance(item, Sealed):
             records.changed.entries.append(item)
-        elif isinstance(item.order, StoreOperation):
-            _perform(item, item.order, records)
-
-
-def _perform(item: PendingWrite, operation: StoreOperation[Any], records: Records) -> None:
-    item.value = item.error = None
-    try:
-        item.value = operation.apply(records)
-    except AssentError as error:
-        item.error = error
-    except Exception as error:
-        item.error = StoreError(f"The store could not write the record: {error}.")
+            continue
+        item.value = item.error = None
+        try:
+            item.value = item.apply(records)
+        except AssentError as error:
+            item.error = error
+        except Exception as error:
+            item.error = StoreError(f"The store could not write the record: {error}.")
 
 
 class CommitBatcher:
@@ -93,30 +60,32 @@ class CommitBatcher:
     caller that is alone does not wait: its write is handed over at once while commits hold one write each.
     """
 
-    def __init__(self, hand_over: Callable[[list[PendingWrite]], None]) -> None:
+    def __init__(self, hand_over: Callable[[list[StoreOperation[Any]]], None]) -> None:
         self._hand_over = hand_over
-        self._orders: deque[PendingWrite] = deque()
+        self._waiting: deque[StoreOperation[Any]] = deque()
         self._activity = 0
         self._last_batch = 0
         self._active_loop: asyncio.AbstractEventLoop | None = None
 
-    def add(self, order: PendingWrite, loop: asyncio.AbstractEventLoop) -> None:
-        self._orders.append(order)
+    def add(self, operation: StoreOperation[Any], loop: asyncio.AbstractEventLoop) -> None:
         self._activity += 1
-        if self._last_batch <= 1 and self._active_loop is None:
-            self.release()
-        elif self._active_loop is not loop:
+        active = self._active_loop
+        if active is None and self._last_batch <= 1:
+            self._hand_over([operation])
+            return
+        self._waiting.append(operation)
+        if active is not loop:
             self._active_loop = loop
             loop.call_soon(self._check_turn, loop, self._activity, 0, loop.time())
 
-    def note_commit(self, orders: int) -> None:
+    def note_commit(self, operations: int) -> None:
         """Report how many callers share a commit. They got their results and may write again soon."""
-        self._last_batch = orders
+        self._last_batch = operations
         self._activity += 1
 
     def _check_turn(self, loop: asyncio.AbstractEventLoop, seen: int, quiet: int, since: float) -> None:
         quiet = quiet + 1 if self._activity == seen else 0
-        if quiet < QUIET and len(self._orders) < MOST_TOGETHER and loop.time() - since < PATIENCE:
+        if quiet < QUIET and len(self._waiting) < MOST_TOGETHER and loop.time() - since < PATIENCE:
             loop.call_soon(self._check_turn, loop, self._activity, quiet, since)
         else:
             self._active_loop = None
@@ -124,8 +93,9 @@ class CommitBatcher:
 
     def release(self) -> None:
         """Hand over all writes. The event loop of another thread may do the same at once."""
-        orders: list[PendingWrite] = []
+        operations: list[StoreOperation[Any]] = []
+        popleft, take = self._waiting.popleft, operations.append
         with suppress(IndexError):
-            for _ in range(len(self._orders)):
-                orders.append(self._orders.popleft())
-        self._hand_over(orders)
+            for _ in range(len(self._waiting)):
+                take(popleft())
+        self._hand_over(operations)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from assent.stores import batching
-from assent.stores.batching import QUIET, CommitBatcher, PendingWrite
-from assent.stores.operations import no_change
+from assent.stores.batching import QUIET, CommitBatcher
+from assent.stores.operations import StoreOperation, no_change
 
 
 class Hall:
@@ -16,19 +16,17 @@ class Hall:
 
     def __init__(self, last_batch: int = 2) -> None:
         self.groups: list[list[int]] = []
-        self.numbers: dict[PendingWrite, int] = {}
+        self.numbers: dict[StoreOperation[Any], int] = {}
         self.commit_batcher = CommitBatcher(self._take)
         self.commit_batcher.note_commit(last_batch)
 
-    def _take(self, orders: list[PendingWrite]) -> None:
+    def _take(self, orders: list[StoreOperation[Any]]) -> None:
         self.groups.append([self.numbers[order] for order in orders])
 
     def enter(self, number: int) -> None:
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-        order = PendingWrite(no_change(), future)
-        self.numbers[order] = number
-        self.commit_batcher.add(order, loop)
+        operation = no_change()
+        self.numbers[operation] = number
+        self.commit_batcher.add(operation, asyncio.get_running_loop())
 
 
 async def turns(many: int) -> None:
@@ -112,14 +110,14 @@ async def test_whatever_there_is_can_be_released_without_waiting() -> None:
     assert hall.groups == [[1, 2]]
 
 
-class Passed(deque[PendingWrite]):
+class Passed(deque[StoreOperation[Any]]):
     """A queue that another thread empties while somebody takes from it."""
 
-    def __init__(self, orders: deque[PendingWrite], meanwhile: Any) -> None:
+    def __init__(self, orders: deque[StoreOperation[Any]], meanwhile: Any) -> None:
         super().__init__(orders)
         self.meanwhile = meanwhile
 
-    def popleft(self) -> PendingWrite:
+    def popleft(self) -> StoreOperation[Any]:
         if len(self) == 2 and self.meanwhile is not None:
             meanwhile, self.meanwhile = self.meanwhile, None
             meanwhile()
@@ -130,6 +128,6 @@ async def test_nobody_is_lost_when_two_threads_hand_over_at_once() -> None:
     hall = Hall()
     for number in range(4):
         hall.enter(number)
-    hall.commit_batcher._orders = Passed(hall.commit_batcher._orders, hall.commit_batcher.release)
+    hall.commit_batcher._waiting = Passed(hall.commit_batcher._waiting, hall.commit_batcher.release)
     hall.commit_batcher.release()
     assert sorted(number for group in hall.groups for number in group) == [0, 1, 2, 3]

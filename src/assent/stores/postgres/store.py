@@ -16,7 +16,7 @@ from assent.core.claims import ClaimRecord
 from assent.errors import StoreError
 from assent.ports import Pruned
 from assent.stores.base import entry_row
-from assent.stores.operations import Order, StoreOperation, Sweep
+from assent.stores.operations import StoreOperation, Sweep
 from assent.stores.postgres.database import CUT, FAILURES, Database
 from assent.stores.postgres.records import CHANNEL, SQL, load
 from assent.stores.postgres.writer import PostgresWriter
@@ -90,10 +90,10 @@ class PostgresStore(SqlStore):
                     raise self._database.failure(error) from error
         raise AssertionError
 
-    async def _run(self, order: Order) -> Any:
+    async def _run(self, operation: StoreOperation[Any]) -> Any:
         if self._pool is None:
             await self.connect()
-        return await self._writer.run(order)
+        return await self._writer.run(operation)
 
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
         pruned: Pruned = await self._run(Sweep(now, before, limit))

@@ -21,14 +21,11 @@ from assent.stores.batching import (
     LINGER,
     MOST_NOTES,
     Item,
-    PendingWrite,
     apply,
     operations_in,
-    orders_in,
-    sweeps_in,
     take_batch,
 )
-from assent.stores.operations import Order, StoreOperation
+from assent.stores.operations import StoreOperation, Sweep
 from assent.stores.optimistic_claims import OptimisticClaims
 from assent.stores.postgres import records as stored
 from assent.stores.postgres.database import FAILURES, Database
@@ -53,11 +50,11 @@ class PostgresWriter:
         self._closed = False
         self._task: asyncio.Task[None] | None = None
 
-    def run(self, order: Order) -> asyncio.Future[Any]:
-        """Run an operation or a sweep in the next transaction; done after its commit."""
+    def run(self, operation: StoreOperation[Any]) -> asyncio.Future[Any]:
+        """Run an operation in the next transaction; done after its commit."""
         self._check_open()
-        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._items.append(PendingWrite(order, future))
+        operation.future = future = asyncio.get_running_loop().create_future()
+        self._items.append(operation)
         self._schedule(0)
         return future
 
@@ -97,7 +94,7 @@ class PostgresWriter:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._urgent.wait(), linger)
         while self._items or self._unwritten or self._broken is not None:
-            await self._write(take_batch(self._items))
+            await self._write(*take_batch(self._items))
             if self._broken is not None and not self._items:
                 return
 
@@ -110,35 +107,34 @@ class PostgresWriter:
             self._urgent.set()
             await self._task
         if self._unwritten:
-            await self._write([])
+            await self._write([], [])
         await self._disconnect()
         if self._unwritten:
             raise StoreError(f"{len(self._unwritten)} audit entries were not written. {self._broken}")
 
-    async def _write(self, batch: Sequence[Item]) -> None:
+    async def _write(self, batch: Sequence[Item], operations: Sequence[StoreOperation[Any]]) -> None:
         """Write one transaction, all or nothing. Entries that could not be written come first in the next one."""
-        orders = orders_in(batch)
         try:
-            await self._transact(batch)
+            await self._transact(batch, operations)
             self._unwritten, self._broken = [], None
         except _BAD_VALUE as error:
             if len(batch) > 1:  # One item is at fault: write each on its own.
                 for item in batch:
-                    await self._write([item])
+                    await self._write([item], operations_in([item]))
                 return
             refused = StoreError(f"The database refused a value: {error}.")
-            for order in orders:
-                order.fail(refused)
+            for operation in operations:
+                operation.fail(refused)
         except Exception as error:
             await self._disconnect()
             self._broken = self._database.failure(error)
             self._unwritten += [item for item in batch if isinstance(item, Sealed)]
-            for order in orders:
-                order.fail(self._broken)
-        for order in orders:
-            order.report()
+            for operation in operations:
+                operation.fail(self._broken)
+        for operation in operations:
+            operation.report()
 
-    async def _transact(self, batch: Sequence[Item]) -> None:
+    async def _transact(self, batch: Sequence[Item], operations: Sequence[StoreOperation[Any]]) -> None:
         """Retry if certainly nothing was written: a conflict, or a connection cut before the commit.
 
         A lost session must not leave an effect in doubt that has taken place.
@@ -146,19 +142,19 @@ class PostgresWriter:
         for attempt in range(TRIES):
             connection = await self._connect()
             try:
-                return await self._try(connection, batch)
+                return await self._try(connection, batch, operations)
             except FAILURES as error:
                 if attempt == TRIES - 1 or not (isinstance(error, _RETRYABLE) or connection.is_closed()):
                     raise
 
-    async def _try(self, connection: Any, batch: Sequence[Item]) -> None:
-        orders = orders_in(batch)
+    async def _try(self, connection: Any, batch: Sequence[Item], operations: Sequence[StoreOperation[Any]]) -> None:
         try:
             await connection.execute(self._database.begin(stored.SQL["begin"]))
-            records = await self._apply_and_write_claims(connection, batch, operations_in(orders))
+            records = await self._apply_and_write_claims(connection, batch, operations)
             first = await stored.keep_rest(connection, records)
-            for item, sweep in sweeps_in(orders):
-                item.value = await stored.prune(connection, sweep)
+            for operation in operations:
+                if isinstance(operation, Sweep):
+                    operation.value = await stored.prune(connection, operation)
         except BaseException:
             self._started.forget()
             await self._roll_back(connection)

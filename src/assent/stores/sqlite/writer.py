@@ -23,14 +23,11 @@ from assent.stores.batching import (
     MOST_NOTES,
     CommitBatcher,
     Item,
-    PendingWrite,
     apply,
     operations_in,
-    orders_in,
-    sweeps_in,
     take_batch,
 )
-from assent.stores.operations import Order, StoreOperation
+from assent.stores.operations import StoreOperation, Sweep
 from assent.stores.record_rules import Records
 from assent.stores.sqlite.database_file import try_until, wait_to_begin
 from assent.stores.sqlite.records import Tables
@@ -72,16 +69,17 @@ class SqliteWriter:
         self._thread.start()
         atexit.register(self._finish)
 
-    def run(self, order: Order) -> asyncio.Future[Any]:
-        """Run an operation or a sweep in the next transaction; done after its commit."""
-        self._check_open()
+    def run(self, operation: StoreOperation[Any]) -> asyncio.Future[Any]:
+        """Run an operation in the next transaction; done after its commit."""
+        if self._closed:
+            raise _closed()
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-        self._commit_batcher.add(PendingWrite(order, future), loop)
+        operation.future = future = loop.create_future()
+        self._commit_batcher.add(operation, loop)
         return future
 
-    def _accept(self, orders: Sequence[PendingWrite]) -> None:
-        self._items.extend(orders)
+    def _accept(self, operations: Sequence[StoreOperation[Any]]) -> None:
+        self._items.extend(operations)
         self._wakeups.put(None)
 
     def note(self, row: Sealed) -> None:
@@ -94,7 +92,8 @@ class SqliteWriter:
         """Raise StoreError if no entries are taken: the store is closed, behind, or could not write earlier ones,
         which it retries.
         """
-        self._check_open()
+        if self._closed:
+            raise _closed()
         if self._broken is not None:
             self._wakeups.put(None)
             raise StoreError(str(self._broken))
@@ -109,10 +108,6 @@ class SqliteWriter:
             self._wake_scheduled = True
         except RuntimeError:
             self._wakeups.put(None)
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise StoreError("The store is closed.")
 
     async def close(self) -> None:
         """Write what is left and stop. Raises StoreError if some entries could not be written."""
@@ -135,7 +130,7 @@ class SqliteWriter:
             self._wake_scheduled = False
             last = self._closed
             while self._items or self._unwritten or self._broken is not None:
-                self._write(take_batch(self._items))
+                self._write(*take_batch(self._items))
                 if self._broken is not None and not self._items:
                     break
             if last:
@@ -160,34 +155,34 @@ class SqliteWriter:
         while not self._wakeups.empty():
             self._wakeups.get()
 
-    def _write(self, batch: Sequence[Item]) -> None:
+    def _write(self, batch: Sequence[Item], operations: Sequence[StoreOperation[Any]]) -> None:
         """Write one transaction, all or nothing. Entries that could not be written come first in the next one."""
-        orders = orders_in(batch)
         try:
-            self._transact(batch, orders)
+            self._transact(batch, operations)
             self._unwritten, self._broken = [], None
         except _BAD_VALUE as error:
             if len(batch) > 1:  # One item is at fault: write each on its own.
                 for item in batch:
-                    self._write([item])
+                    self._write([item], operations_in([item]))
                 return
             refused = StoreError(f"The database refused a value: {error}.")
-            for order in orders:
-                order.fail(refused)
+            for operation in operations:
+                operation.fail(refused)
         except Exception as error:
             self._broken = self._failure(error)
             self._unwritten += [item for item in batch if isinstance(item, Sealed)]
-            for order in orders:
-                order.fail(self._broken)
-        self._report(orders)
+            for operation in operations:
+                operation.fail(self._broken)
+        self._report(operations)
 
-    def _transact(self, batch: Sequence[Item], orders: Sequence[PendingWrite]) -> None:
+    def _transact(self, batch: Sequence[Item], operations: Sequence[StoreOperation[Any]]) -> None:
         self._check_file()
         wait_to_begin(self._connection, self._patience)
         try:
-            records = self._apply_and_write(batch, operations_in(orders))
-            for item, sweep in sweeps_in(orders):
-                item.value = self._tables.prune(sweep)
+            records = self._apply_and_write(batch, operations)
+            for operation in operations:
+                if isinstance(operation, Sweep):
+                    operation.value = self._tables.prune(operation)
             self._connection.execute("COMMIT")
             self._tables.started.remember(records)
             self._purge_erased(erased=bool(records.changed.places), within=_PURGE_WITHIN)
@@ -220,16 +215,20 @@ class SqliteWriter:
             patience = min(self._patience, within) if erased or self._closed else 0.0
             self._erased_in_wal = not try_until(self._tables.truncate_wal, patience)
 
-    def _report(self, orders: Sequence[PendingWrite]) -> None:
+    def _report(self, operations: Sequence[StoreOperation[Any]]) -> None:
         """Resolve the futures of the callers, each in its own event loop."""
-        loops: dict[asyncio.AbstractEventLoop, list[PendingWrite]] = {}
-        for order in orders:
-            loops.setdefault(order.future.get_loop(), []).append(order)
+        loops: dict[asyncio.AbstractEventLoop, list[StoreOperation[Any]]] = {}
+        for operation in operations:
+            loops.setdefault(operation.future.get_loop(), []).append(operation)
         for loop, own in loops.items():
             with suppress(RuntimeError):  # The event loop has ended, so no caller waits.
                 loop.call_soon_threadsafe(self._resolve, own)
 
-    def _resolve(self, orders: Sequence[PendingWrite]) -> None:
-        self._commit_batcher.note_commit(len(orders))
-        for order in orders:
-            order.report()
+    def _resolve(self, operations: Sequence[StoreOperation[Any]]) -> None:
+        self._commit_batcher.note_commit(len(operations))
+        for operation in operations:
+            operation.report()
+
+
+def _closed() -> StoreError:
+    return StoreError("The store is closed.")
