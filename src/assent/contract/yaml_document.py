@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from importlib import resources
 from typing import Any, NamedTuple
 
 import yaml
@@ -253,6 +254,11 @@ class YamlDocument:
         if number is not None and not math.isfinite(number):
             raise self._refuse(event, f"{text[:60]} cannot be written in JSON", "Write a finite number")
         return text if number is None else number
+
+
+def packaged_yaml(package: str, name: str) -> Any:
+    """The value of a YAML file that a package of ours contains."""
+    return YamlDocument(resources.files(package).joinpath(name).read_text(encoding="utf-8"), name).value
 
 
 def write_yaml(value: Any) -> str:

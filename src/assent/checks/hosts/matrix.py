@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from assent.checks.lint.rule import Finding
@@ -13,7 +12,7 @@ from assent.checks.lint.run import lint
 from assent.checks.lint.target import LintedTool, Target
 from assent.contract.profiles import profile
 from assent.contract.wire import read_claims
-from assent.contract.yaml_document import YamlDocument
+from assent.contract.yaml_document import packaged_yaml
 
 DOES = ("runs", "may_run", "asks", "ignores")
 WORDS = {"runs": "runs", "may_run": "may run", "asks": "asks", "ignores": "ignores hints"}
@@ -74,7 +73,7 @@ class Row:
 
 @cache
 def _data() -> dict[str, Any]:
-    loaded: dict[str, Any] = YamlDocument(resources.files(__package__).joinpath("hosts.yaml").read_text("utf-8")).value
+    loaded: dict[str, Any] = packaged_yaml("assent.checks.hosts", "hosts.yaml")
     return loaded
 
 

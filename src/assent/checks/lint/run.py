@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any
 
+from assent.checks.lint import edit
 from assent.checks.lint import rules as _home
 from assent.checks.lint.rule import SEVERITIES, Finding, RawFinding, Rule, Severity
 from assent.checks.lint.suppressions import Suppression
 from assent.checks.lint.target import LintedTool, Target
+from assent.contract.yaml_document import packaged_yaml
 
 
 @cache
 def all_rules() -> dict[str, Rule]:
-    """Return every rule by name; a file has the rules of one topic."""
-    modules = [import_module(f"{_home.__name__}.{module.name}") for module in iter_modules(_home.__path__)]
-    found = [rule for module in modules for rule in vars(module).values() if isinstance(rule, Rule)]
-    return {rule.name: rule for rule in sorted(found, key=lambda rule: rule.name)}
+    """Return every rule by name, as its topic's file of texts and examples and its module of checks say."""
+    found: dict[str, Rule] = {}
+    for topic in iter_modules(_home.__path__):
+        checks = vars(import_module(f"{_home.__name__}.{topic.name}"))
+        texts = packaged_yaml(_home.__name__, f"{topic.name}.yaml")
+        found |= {name: _rule(name, fields, checks) for name, fields in texts.items()}
+    return dict(sorted(found.items()))
+
+
+def _rule(name: str, fields: Mapping[str, Any], checks: Mapping[str, Any]) -> Rule:
+    """A rule from its texts, with the functions that are named after it; `mend` names a general edit instead."""
+    plain = name.replace("-", "_")
+    given: Any = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in fields.items() if key != "mend"
+    }
+    return Rule(
+        name,
+        **given,
+        each=checks.get(f"check_{plain}"),
+        whole=checks.get(f"check_all_{plain}"),
+        mend=getattr(edit, fields["mend"]) if "mend" in fields else checks.get(f"mend_{plain}"),
+    )
 
 
 @dataclass(frozen=True, slots=True)

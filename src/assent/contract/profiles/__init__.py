@@ -174,13 +174,13 @@ def profile_names() -> list[str]:
 @cache
 def profile(name: str, *, completeness: Completeness | None = None, **settings: Any) -> Profile:
     """The profile of that name with fields that the configuration sets; raises SettingsError with the known names."""
-    from assent.contract.yaml_document import YamlDocument
+    from assent.contract.yaml_document import packaged_yaml
 
     if name not in profile_names():
         raise SettingsError(
             Fault(f"there is no profile {name!r}", "Use one of " + ", ".join(profile_names()), "profile")
         )
-    data = YamlDocument(resources.files(__name__).joinpath(f"{name}.yaml").read_text(encoding="utf-8")).value
+    data = packaged_yaml(__name__, f"{name}.yaml")
     like = profile(data.pop("like")) if "like" in data else None
     rows = like.rows if like else {tier: _row(text) for tier, text in data.pop("hints").items()}
     for listed in ("order", "omit", "always_confirms"):

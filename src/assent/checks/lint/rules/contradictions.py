@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from assent.checks.lint.fields import takes_key
-from assent.checks.lint.rule import RawFinding, Rule
+from assent.checks.lint.rule import RawFinding
 from assent.checks.lint.target import LintedTool, Target
 from assent.contract.infer.features.name import read_name
 
@@ -21,26 +21,6 @@ def check_idempotent_contradicted(tool: LintedTool) -> Iterator[RawFinding]:
         yield RawFinding(
             f"idempotentHint is true, but to {verb} twice usually does it twice", "/annotations/idempotentHint"
         )
-
-
-IDEMPOTENT_CONTRADICTED = Rule(
-    name="idempotent-contradicted",
-    severity="note",
-    summary="A tool that adds something claims to be idempotent and takes no key to know a repetition by.",
-    why="Clients repeat idempotent calls after a lost answer. If the claim is wrong, things happen twice.",
-    fix="Set idempotentHint to false, or take an idempotency key, or say in the description what a repetition does.",
-    each=check_idempotent_contradicted,
-    flags=({"name": "send_message", "annotations": {"readOnlyHint": False, "idempotentHint": True}},),
-    passes=(
-        {"name": "send_message", "annotations": {"readOnlyHint": False, "idempotentHint": False}},
-        {"name": "set_status", "annotations": {"readOnlyHint": False, "idempotentHint": True}},
-        {
-            "name": "create_order",
-            "inputSchema": {"type": "object", "properties": {"idempotencyKey": {"type": "string"}}},
-            "annotations": {"idempotentHint": True},
-        },
-    ),
-)
 
 
 _WRITING = ("PUT", "PATCH", "DELETE")
@@ -60,31 +40,12 @@ def _method_in(description: str) -> str:
     return first if rest.lstrip().startswith("/") else ""
 
 
-METHOD_CONTRADICTED = Rule(
-    name="method-contradicted",
-    severity="error",
-    summary="A tool's hints contradict the HTTP method it stands for.",
-    why="PUT, PATCH and DELETE change things by definition, whatever the operation is called.",
-    fix="Correct the hint; or offer the operation under GET if it changes nothing.",
-    each=check_method_contradicted,
-    flags=(
-        {"name": "orders_remove", "method": "DELETE", "annotations": {"readOnlyHint": True}},
-        {"name": "orders_remove", "description": "DELETE /orders/{id}", "annotations": {"destructiveHint": False}},
-    ),
-    passes=(
-        {"name": "orders_remove", "method": "DELETE", "annotations": {"readOnlyHint": False, "destructiveHint": True}},
-        {"name": "orders_list", "method": "GET", "annotations": {"readOnlyHint": True}},
-        {"name": "orders_search", "method": "POST", "annotations": {"readOnlyHint": True}},
-    ),
-)
-
-
 _ENOUGH = 5
 _MAJORITY = 0.9
 _ALL_BUT_ONE = 0.85
 
 
-def check_convention_broken(target: Target) -> Iterator[tuple[str, RawFinding]]:
+def check_all_convention_broken(target: Target) -> Iterator[tuple[str, RawFinding]]:
     groups: dict[str, list[tuple[LintedTool, bool]]] = defaultdict(list)
     for tool in target.subjects:
         kind = _kind(tool)
@@ -120,31 +81,3 @@ def _kind(tool: LintedTool) -> str:
 
 def _hint_word(said: bool) -> str:
     return "true" if said else "false"
-
-
-def _mixed_tools(*said: bool) -> list[dict[str, object]]:
-    return [
-        {
-            "name": f"update_{noun}",
-            "description": f"Updates the {noun}.",
-            "annotations": {"readOnlyHint": False, "destructiveHint": one},
-        }
-        for noun, one in zip(("order", "customer", "note", "invoice", "address", "label", "task"), said, strict=False)
-    ]
-
-
-CONVENTION_BROKEN = Rule(
-    name="convention-broken",
-    severity="warning",
-    summary="A tool is marked otherwise than nearly all tools of its kind on the same server.",
-    why="Whether an update or a create is destructive is a matter of convention, and every vendor keeps to "
-    "its own. A tool that breaks its server's convention is usually a mistake.",
-    fix="Mark it as the others, or say in its description what makes it different.",
-    whole=check_convention_broken,
-    flags=({"tools": _mixed_tools(True, True, True, True, True, True, False)},),
-    passes=(
-        {"tools": _mixed_tools(True, True, True, True, True, True, True)},
-        {"tools": _mixed_tools(True, True, True, False, False, False, True)},
-        {"tools": _mixed_tools(True, True, False)},
-    ),
-)

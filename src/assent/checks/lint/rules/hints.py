@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assent.checks.lint.edit import Edit, explicit_default, is_safe_hint, put, remove, rename, write_default
-from assent.checks.lint.rule import RawFinding, Rule
+from assent.checks.lint.edit import Edit, explicit_default, is_safe_hint, put, remove, rename
+from assent.checks.lint.rule import RawFinding
 from assent.checks.lint.target import LintedTool
 from assent.contract.profiles import WIRE_NAMES
 
@@ -13,21 +13,6 @@ from assent.contract.profiles import WIRE_NAMES
 def check_annotations_against_contract(tool: LintedTool) -> Iterator[RawFinding]:
     for message in tool.contradictions:
         yield RawFinding(message, "/annotations")
-
-
-_WIPE = {"name": "wipe", "annotations": {"readOnlyHint": True}}
-_SAID = "readOnlyHint is true in its annotations and false by its contract"
-
-ANNOTATIONS_AGAINST_CONTRACT = Rule(
-    name="annotations-against-contract",
-    severity="error",
-    summary="The annotations that a server's author wrote on a tool contradict its contract.",
-    why="Only the contract reaches the wire. One of the two is wrong, and the server refuses to start.",
-    fix="Remove the hint from the annotations, or correct the contract.",
-    each=check_annotations_against_contract,
-    flags=({"tools": [_WIPE], "beside": {"wipe": {"contradictions": (_SAID,)}}},),
-    passes=(_WIPE,),
-)
 
 
 _MEANT = {wire.removesuffix("Hint").lower(): wire for wire in WIRE_NAMES.values()}
@@ -67,24 +52,6 @@ def mend_foreign_hint_names(tool: LintedTool, at: str) -> Iterator[Edit]:
         yield rename(name, "annotations", foreign)
 
 
-FOREIGN_HINT_NAMES = Rule(
-    name="foreign-hint-names",
-    severity="warning",
-    summary="A hint has a name that hosts do not read.",
-    why="`readOnly` looks like `readOnlyHint` and is dropped without a word, so the defaults hold.",
-    fix="Write readOnlyHint, destructiveHint, idempotentHint and openWorldHint.",
-    each=check_foreign_hint_names,
-    mend=mend_foreign_hint_names,
-    flags=(
-        {"name": "list_notes", "annotations": {"readOnly": True}},
-        {"name": "list_notes", "annotations": {"read_only_hint": True}},
-        {"name": "list_notes", "annotations": {"readonlyHint": True}},
-        {"name": "list_notes", "readOnlyHint": True},
-    ),
-    passes=({"name": "list_notes", "annotations": {"readOnlyHint": True, "title": "Notes", "x-audience": "all"}},),
-)
-
-
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _WORDS = {"true": True, "false": False}
 
@@ -111,24 +78,6 @@ def mend_hint_not_boolean(tool: LintedTool, at: str) -> Iterator[Edit]:
         yield put(value, "annotations", hint)
 
 
-HINT_NOT_BOOLEAN = Rule(
-    name="hint-not-boolean",
-    severity="error",
-    summary="A hint is something other than true or false.",
-    why='Hosts drop what is no boolean, some refuse the whole list of tools, and a text such as "false" counts as true '
-    "where it is read carelessly.",
-    fix="Write true or false without quotes, or leave the hint out.",
-    each=check_hint_not_boolean,
-    mend=mend_hint_not_boolean,
-    flags=(
-        {"name": "list_notes", "annotations": {"readOnlyHint": "true"}},
-        {"name": "list_notes", "annotations": {"openWorldHint": None}},
-        {"name": "list_notes", "annotations": ["readOnly"]},
-    ),
-    passes=({"name": "list_notes", "annotations": {"readOnlyHint": True}}, {"name": "list_notes"}),
-)
-
-
 def check_hints_missing(tool: LintedTool) -> Iterator[RawFinding]:
     claims = tool.claims
     if all(said is None for said in (claims.read_only, claims.destructive, claims.idempotent, claims.open_world)):
@@ -142,45 +91,9 @@ def mend_hints_missing(tool: LintedTool, at: str) -> Iterator[Edit]:
         yield from explicit_default(tool, "destructiveHint")
 
 
-HINTS_MISSING = Rule(
-    name="hints-missing",
-    severity="warning",
-    summary="A tool carries no hints at all.",
-    why="A host that follows the specification takes it for destructive, not idempotent and open to the "
-    "world, and asks before every call; others guess.",
-    fix="Set readOnlyHint, and where it is false destructiveHint, idempotentHint and openWorldHint.",
-    each=check_hints_missing,
-    mend=mend_hints_missing,
-    flags=({"name": "list_orders"}, {"name": "delete_order", "annotations": {"title": "Delete an order"}}),
-    passes=({"name": "list_orders", "annotations": {"readOnlyHint": True}},),
-)
-
-
 def check_hints_partial(tool: LintedTool) -> Iterator[RawFinding]:
     claims = tool.claims
     if claims.read_only is None and (claims.destructive is not None or claims.open_world is not None):
         yield RawFinding("readOnlyHint is not set, which means: not read-only", "/annotations/readOnlyHint")
     if claims.read_only is False and claims.destructive is None and tool.contract is None:
         yield RawFinding("destructiveHint is not set, which means: destructive", "/annotations/destructiveHint")
-
-
-HINTS_PARTIAL = Rule(
-    name="hints-partial",
-    severity="warning",
-    summary="A tool gives some hints and leaves out one that decides.",
-    why="An absent hint is not neutral. The specification reads it as: not read-only, destructive, not "
-    "idempotent, open to the world.",
-    fix="Set it explicitly, even where the default is what you mean.",
-    each=check_hints_partial,
-    mend=write_default,
-    flags=(
-        {"name": "create_note", "annotations": {"readOnlyHint": False}},
-        {"name": "list_notes", "annotations": {"openWorldHint": False}},
-    ),
-    passes=(
-        {"name": "create_note", "annotations": {"readOnlyHint": False, "destructiveHint": False}},
-        {"name": "list_notes", "annotations": {"readOnlyHint": True}},
-        {"name": "list_notes"},
-        {"contracts": {"create_note": {"side_effect": "write"}}},
-    ),
-)

@@ -1,13 +1,14 @@
-"""Rules about input and output schemas."""
+"""Rules about schemas and about commands, secrets and keys in arguments and files."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assent.checks.lint.edit import Edit, put
-from assent.checks.lint.rule import RawFinding, Rule
-from assent.checks.lint.target import LintedTool
+from assent.checks.lint.rule import RawFinding
+from assent.checks.lint.target import LintedTool, Target
 from assent.contract.documents import schema_validator
 
 
@@ -21,35 +22,9 @@ def mend_input_schema_missing(tool: LintedTool, at: str) -> Iterator[Edit]:
         yield put({"type": "object"}, "inputSchema")
 
 
-INPUT_SCHEMA_MISSING = Rule(
-    name="input-schema-missing",
-    severity="warning",
-    summary="A tool has no input schema.",
-    why="The specification requires one; without it any arguments at all are passed on.",
-    fix='Declare `inputSchema`; for a tool without arguments {"type": "object", "additionalProperties": false}.',
-    each=check_input_schema_missing,
-    mend=mend_input_schema_missing,
-    flags=({"name": "list_notes"},),
-    passes=({"name": "list_notes", "inputSchema": {"type": "object"}},),
-)
-
-
 def check_output_schema_missing(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.definition.get("outputSchema") is None and not tool.partial:
         yield RawFinding("it has no output schema", "/outputSchema")
-
-
-OUTPUT_SCHEMA_MISSING = Rule(
-    name="output-schema-missing",
-    severity="note",
-    summary="A tool has no output schema.",
-    why="Without one a result is text: nothing can be checked, no secret can be found in it, and the model "
-    "guesses its form.",
-    fix="Declare `outputSchema`, or `output:` in the contract.",
-    each=check_output_schema_missing,
-    flags=({"name": "list_notes"},),
-    passes=({"name": "list_notes", "outputSchema": {"type": "object"}},),
-)
 
 
 def check_schema_invalid(tool: LintedTool) -> Iterator[RawFinding]:
@@ -72,23 +47,6 @@ def _wrong(schema: Any) -> str | None:
     return None
 
 
-SCHEMA_INVALID = Rule(
-    name="schema-invalid",
-    severity="error",
-    summary="An input or output schema is not a JSON Schema of an object.",
-    why="Clients refuse the tool or skip the check; a gateway withholds it.",
-    fix="Correct the schema. References must stay inside it.",
-    each=check_schema_invalid,
-    flags=(
-        {"name": "list_notes", "inputSchema": {"type": "strnig"}},
-        {"name": "list_notes", "inputSchema": {"type": "object", "properties": {"id": {"type": "strnig"}}}},
-        {"name": "list_notes", "inputSchema": {"$ref": "https://example.com/schema.json"}},
-        {"name": "list_notes", "inputSchema": []},
-    ),
-    passes=({"name": "list_notes", "inputSchema": {"type": "object"}}, {"name": "list_notes"}),
-)
-
-
 _LIMITS = ("maxLength", "enum", "const", "format", "pattern")
 
 
@@ -106,35 +64,64 @@ def check_string_unbounded(tool: LintedTool) -> Iterator[RawFinding]:
         yield RawFinding(f"these may be of any length: {shown}", "/inputSchema")
 
 
-STRING_UNBOUNDED = Rule(
-    name="string-unbounded",
-    severity="note",
-    summary="A tool that acts takes texts or lists of any length.",
-    why="What has no bound is more than a person who is asked can read, and fills stores and logs.",
-    fix="Give texts a `maxLength`, an `enum`, a `format` or a `pattern`, and lists a `maxItems`.",
-    each=check_string_unbounded,
-    flags=(
-        {
-            "name": "create_note",
-            "description": "Creates a note.",
-            "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}},
-        },
-        {
-            "name": "add_labels",
-            "description": "Adds labels.",
-            "inputSchema": {"type": "object", "properties": {"labels": {"type": "array"}}},
-        },
-    ),
-    passes=(
-        {
-            "name": "create_note",
-            "description": "Creates a note.",
-            "inputSchema": {"type": "object", "properties": {"text": {"type": "string", "maxLength": 2000}}},
-        },
-        {
-            "name": "list_notes",
-            "description": "Lists notes.",
-            "inputSchema": {"type": "object", "properties": {"query": {"type": "string"}}},
-        },
-    ),
+_RUN = frozenset(
+    ("command", "cmd", "shell", "shell_command", "command_line", "sql", "sql_query", "sql_statement", "cypher")
 )
+_RUN_BY_SOME = frozenset(("code", "script", "javascript", "statement", "expression", "source_code", "program"))
+
+
+_ENDS = ("_command", "_sql", "_script", "_code", "_statement", "_query_string")
+
+
+def check_command_input(tool: LintedTool) -> Iterator[RawFinding]:
+    if tool.inference.read_only and tool.confident:
+        return
+    runs = any(reason.startswith("it runs ") for reason in tool.inference.reasons)
+    free = _RUN | _RUN_BY_SOME if runs else _RUN
+    for field in tool.inputs:
+        # A list of words is a command too, where one is run.
+        text = field.is_a("string") or (runs and field.is_a("array"))
+        named = field.plain in free or (runs and field.plain.endswith(_ENDS))
+        if named and text and not field.bounded("enum", "const", "pattern"):
+            yield RawFinding(f"{field.name} takes any text and runs it", f"/inputSchema{field.pointer}")
+
+
+def check_secret_input(tool: LintedTool) -> Iterator[RawFinding]:
+    for field in tool.inputs:
+        if field.secret and not field.is_a("boolean") and not field.is_a("integer"):
+            yield RawFinding(
+                f"{field.name} is a secret that the model would have to write", f"/inputSchema{field.pointer}"
+            )
+
+
+_NAMED = re.compile(
+    r"""["']?(?P<name>[\w-]*(?:key|token|secret|password|authorization)[\w-]*)["']?\s*:\s*["']?(?P<value>[^"'\s,}{\]]\S*[^"',}\]]*)""",
+    re.IGNORECASE,
+)
+_SHAPED = re.compile(
+    r"\b(?:sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|xox[baprs]-[A-Za-z0-9-]{10,}|AKIA[0-9A-Z]{16}"
+    r"|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.)"
+)
+_IN_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/:@]+:(?!\$\{)[^\s/@]+@")
+
+
+def check_all_literal_key(target: Target) -> Iterator[tuple[str, RawFinding]]:
+    for number, line in enumerate(target.configuration.splitlines(), start=1):
+        code = line if '"' in line or "'" in line else line.partition(" #")[0]
+        if code.lstrip().startswith("#"):
+            continue
+        named = next((one for one in _NAMED.finditer(code) if _literal(one["value"])), None)
+        if named or _SHAPED.search(code) or _IN_ADDRESS.search(code):
+            what = named["name"] if named else "a credential"
+            yield "", RawFinding(f"{what} is written into the file", f"line {number}")
+
+
+def _literal(value: str) -> bool:
+    """Whether a value is a key itself: long enough, no path, no number, and nothing taken from the environment."""
+    plain = value.removeprefix("Bearer ").removeprefix("Basic ").strip()
+    return (
+        "${" not in value
+        and len(plain) >= 8
+        and not plain.startswith(("/", "./", "http", "[", "{"))
+        and (any(c.isdigit() for c in plain) or len(plain) >= 16)
+    )

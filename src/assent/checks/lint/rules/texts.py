@@ -1,32 +1,87 @@
-"""Rules about titles and descriptions."""
+"""Rules about names, titles and descriptions."""
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assent.checks.lint.edit import Edit, put
-from assent.checks.lint.rule import RawFinding, Rule
-from assent.checks.lint.target import LintedTool
+from assent.checks.lint.rule import RawFinding
+from assent.checks.lint.target import LintedTool, Target
 from assent.core.hidden_characters import hidden_in, is_plain, without_hidden
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
+
+
+def check_all_name_collides(target: Target) -> Iterator[tuple[str, RawFinding]]:
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for tool in target.subjects:
+        groups[tool.upstream, _UNSAFE.sub("_", tool.name)[:64]].append(tool.name)
+    for (_, safe), names in groups.items():
+        if len(names) < 2:
+            continue
+        for name in dict.fromkeys(names):
+            others = sorted(set(names) - {name})
+            text = f"it becomes {safe}, as does {others[0]}" if others else f"{len(names)} tools have this name"
+            yield name, RawFinding(text, "/name")
+
+
+def check_name_dotted(tool: LintedTool) -> Iterator[RawFinding]:
+    if "." in tool.name:
+        yield RawFinding(
+            "the name has dots, which model APIs reject", "/name", f"Call it {tool.name.replace('.', '_')}."
+        )
+
+
+_LONGEST = 128
+_ALLOWED = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+
+
+def check_name_invalid(tool: LintedTool) -> Iterator[RawFinding]:
+    if len(tool.name) > _LONGEST:
+        yield RawFinding(f"the name has {len(tool.name)} characters; {_LONGEST} are allowed", "/name")
+    strange = sorted(set(tool.name) - _ALLOWED)
+    if strange or not tool.name:
+        shown = " ".join(repr(character) for character in strange[:5]) or "nothing"
+        yield RawFinding(f"the name holds {shown}", "/name")
+
+
+_LONGEST_JOINED = 64
+
+
+def check_name_too_long(tool: LintedTool) -> Iterator[RawFinding]:
+    if _LONGEST_JOINED < len(tool.name) <= 128:
+        yield RawFinding(
+            f"the name has {len(tool.name)} characters; some hosts cut or refuse more than {_LONGEST_JOINED}", "/name"
+        )
+
+
+_FORM = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+")
+
+
+def check_name_without_domain(tool: LintedTool) -> Iterator[RawFinding]:
+    if not _FORM.fullmatch(tool.name):
+        yield RawFinding("its name does not say its domain", "/name")
+
+
+_WORD = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+def check_all_names_other_tools(target: Target) -> Iterator[tuple[str, RawFinding]]:
+    names = {name for name in target.names if "_" in name or "-" in name or "." in name.strip(".")}
+    for tool in target.subjects:
+        words = dict.fromkeys(word.strip(".-") for word in _WORD.findall(tool.description))
+        others = [word for word in words if word in names and word != tool.name]
+        if others:
+            shown = ", ".join(others[:5]) + (" and more" if len(others) > 5 else "")
+            yield tool.name, RawFinding(f"its description names other tools: {shown}", "/description")
 
 
 def check_description_missing(tool: LintedTool) -> Iterator[RawFinding]:
     if not tool.description.strip() and not tool.partial:
         yield RawFinding("it has no description", "/description")
-
-
-DESCRIPTION_MISSING = Rule(
-    name="description-missing",
-    severity="warning",
-    summary="A tool has no description.",
-    why="The model chooses tools by their descriptions, and a reviewer has nothing to check the hints against.",
-    fix="Say in one sentence what it does, beginning with the verb.",
-    each=check_description_missing,
-    flags=({"name": "list_notes"}, {"name": "list_notes", "description": " "}),
-    passes=({"name": "list_notes", "description": "Lists notes."},),
-)
 
 
 def check_title_in_one_place(tool: LintedTool) -> Iterator[RawFinding]:
@@ -48,39 +103,10 @@ def mend_title_in_one_place(tool: LintedTool, at: str) -> Iterator[Edit]:
         yield put(tool.title, "annotations", "title")
 
 
-TITLE_IN_ONE_PLACE = Rule(
-    name="title-in-one-place",
-    severity="note",
-    summary="The title stands in one of its two places only, or differs between them.",
-    why="Older hosts read `annotations.title`, newer ones `title`. Where it is missing, people see the raw name.",
-    fix="Write the same title in both places.",
-    each=check_title_in_one_place,
-    mend=mend_title_in_one_place,
-    flags=(
-        {"name": "list_notes", "title": "List notes"},
-        {"name": "list_notes", "annotations": {"title": "List notes"}},
-        {"name": "list_notes", "title": "List notes", "annotations": {"title": "Notes"}},
-    ),
-    passes=({"name": "list_notes", "title": "List notes", "annotations": {"title": "List notes"}}, {"name": "list"}),
-)
-
-
 def check_title_missing(tool: LintedTool) -> Iterator[RawFinding]:
     inside = tool.annotations.get("title")
     if not tool.title.strip() and not (isinstance(inside, str) and inside.strip()):
         yield RawFinding("it has no title: people will be asked about its raw name", "/title")
-
-
-TITLE_MISSING = Rule(
-    name="title-missing",
-    severity="note",
-    summary="A tool has no title.",
-    why="The title is what a person sees when asked whether a call may run.",
-    fix="Give it a short title, in `title` and in `annotations.title`.",
-    each=check_title_missing,
-    flags=({"name": "ordr_upd_v2"}, {"name": "list_notes", "title": "  "}),
-    passes=({"name": "list_notes", "title": "List notes"}, {"name": "list", "annotations": {"title": "List notes"}}),
-)
 
 
 _WORDS = r"again|another|each|every|idempoten\w*|once|re-?run\w*|repeat\w*|repetition|retr\w+|same|second|twice"
@@ -93,24 +119,6 @@ def check_repetition_undescribed(tool: LintedTool) -> Iterator[RawFinding]:
         return
     if not any(_REPETITION.search(sentence) for sentence in contract.side_effects):
         yield RawFinding("its side effects do not say what a repetition does", "side_effects")
-
-
-_ADDS = {"side_effect": "write", "side_effects": ["A note is added."]}
-
-REPETITION_UNDESCRIBED = Rule(
-    name="repetition-undescribed",
-    severity="note",
-    summary="The side effects of a contract do not say what a repeated call does.",
-    why="After a timeout an agent must decide whether to call again, and a person reads these sentences before a yes.",
-    fix="Add a sentence to `side_effects:`, such as: Repeating the call adds a second one.",
-    each=check_repetition_undescribed,
-    flags=({"contracts": {"create_note": _ADDS}},),
-    passes=(
-        {"contracts": {"create_note": {**_ADDS, "side_effects": ["A note is added.", "Repeating adds a second one."]}}},
-        {"contracts": {"create_note": {"side_effect": "write"}}},
-        {"contracts": {"list_notes": {"side_effect": "read", "side_effects": ["Counts the view."]}}},
-    ),
-)
 
 
 def check_hidden_characters(tool: LintedTool) -> Iterator[RawFinding]:
@@ -138,34 +146,80 @@ def mend_hidden_characters(tool: LintedTool, at: str) -> Iterator[Edit]:
         yield put(without_hidden(holder), *path)
 
 
-HIDDEN_CHARACTERS = Rule(
-    name="hidden-characters",
-    severity="error",
-    summary="A name, title or description holds invisible or direction-changing characters.",
-    why="The model reads them, the person who reviews the tool does not.",
-    fix="Remove them.",
-    each=check_hidden_characters,
-    mend=mend_hidden_characters,
-    flags=(
-        {"name": "list_notes", "description": "Lists \x1b[8mall\x1b[0m notes."},
-        {"name": "list_notes", "description": "Lists notes.\u200b\u200bAnd sends them."},
-        {"name": "list_notes", "title": "List \u202enotes"},
-        {"name": "list_notes", "description": "Lists.\U000e0041\U000e0042"},
-        {"name": "list_notes", "description": "Lists \U0001f642\U000e0158\U000e0155\U000e015c notes"},
-        {"name": "list_notes", "description": "Lists\u200d\ufe0f\u200d notes"},
-        {"name": "list_notes", "inputSchema": {"type": "object", "$defs": {"Sort": {"enum": ["up\u200b"]}}}},
+# Each with a word without which it cannot match: patterns are slow on long texts, looking for a word is not.
+_PHRASES: dict[str, tuple[str, ...]] = {
+    # against what was said before
+    r"""\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+)*
+        (?:previous|prior|earlier|above|other|system|existing)
+        \s+(?:instruction|prompt|rule|message|direction|tool)s?""": (*("ignore", "disregard", "forget", "override"),),
+    r"\bsystem(?:\s+(?:prompt|message))?\s*:\s*you\b": ("system",),
+    r"\byou\s+are\s+now\s+(?:in\s+)?(?:an?\s+)?\w+\s+mode\b": ("mode",),
+    r"\bif\s+you\s+are\s+an?\s+(?:ai|llm|assistant|language\s+model)\b": ("if you are",),
+    # behind the user's back
+    r"""\b(?:do\s+not|don't|never)\s+(?:tell|inform|mention|reveal|notify|ask)
+        \s+(?:\w+\s+){0,4}?(?:the\s+)?user\b""": ("user",),
+    r"\bwithout\s+(?:telling|informing|asking)\s+(?:\w+\s+){0,4}?(?:the\s+)?user\b": ("without",),
+    r"""\b(?:do\s+not|don't|never)\s+(?:reveal|disclose|mention|repeat)
+        \s+(?:these|this|the|your)\s+(?:instruction|prompt|rule)s?\b""": ("reveal", "disclose", "mention", "repeat"),
+    r"\b(?:do\s+not|don't)\s+let\s+(?:the\s+)?user\s+(?:know|see|notice)\b": ("user",),
+    r"""\b(?:hide|conceal|keep)\s+(?:this|it|that)\s+(?:secret\s+|hidden\s+)?
+        from\s+(?:the\s+)?user(?!\s+list)\b""": ("hide", "conceal", "keep"),
+    # past the question that its user is to be asked
+    r"""\b(?:do\s+not|don't|never|no\s+need\s+to)\s+ask\s+(?:\w+\s+){0,3}?
+        for\s+(?:confirmation|permission|approval|consent)\b""": ("confirmation", "permission", "approval", "consent"),
+    r"""\b(?:proceed|continue|go\s+ahead)\s+without\s+(?:\w+\s+){0,2}?
+        (?:confirmation|permission|approval|consent|asking)\b""": ("without",),
+    # towards this tool, or away from others
+    r"""\b(?:before|after)\s+(?:using|calling|you\s+(?:use|call))\s+(?:any|every|each|all)\s+(?:other\s+)?tools?\b
+        | \b(?:use|call|invoke|run)\s+this\s+tool\s+(?:first\s+)?before\s+(?:any|every|all)\s+other\b""": ("tool",),
+    r"""\b(?:always|must)\s+(?:use|call|invoke|prefer|choose)\s+this\s+tool\b
+        | \b(?:always|must)\s+(?:use|call|invoke|run)\s+this\s+first\b""": ("this tool", "this first"),
+    r"""\bthis\s+tool\s+must\s+(?:always\s+)?be\s+(?:used|called|invoked)\s+(?:whenever|for\s+(?:any|every|all))\b
+        | \bmust\s+be\s+called\s+(?:first|before\s+(?:any|every|all))""": ("must",),
+    r"\byou\s+(?:must|should)\s+(?:always|never)\s+(?!pass|provide|specify|supply|set|give)": ("must", "should"),
+    r"\b(?:instead\s+of|rather\s+than)\s+(?:any|all|every)\s+(?:other\s+|built-in\s+|native\s+)tools?\b": ("tool",),
+    r"\bnever\s+use\s+(?:the\s+|any\s+)?other\s+(?:\w+\s+)?tools?\b": ("never",),
+    r"""\bwhen(?:ever)?\s+[\w.-]+(?:\s+tool)?\s+is\s+(?:called|used|invoked),?
+        \s+(?:you\s+)?(?:always|must|change|replace|also)\b""": ("when",),
+    # for what is none of its business
+    r"\b(?:must|before|first|always)\b[^\n]{0,100}(?:~/\.|/etc/passwd|/etc/shadow|\.ssh\b|\bid_rsa\b|\bmcp\.json\b)": (
+        *("~/.", "/etc/", ".ssh", "id_rsa", "mcp.json"),
     ),
-    passes=(
-        {"name": "list_notes", "description": "Lists notes.\n\nWith line breaks, “quotes” and Umlaute: äöü."},
-        {
-            "name": "list_notes",
-            "description": "\u2757\ufe0f \U0001f441\ufe0f\u200d\U0001f5e8\ufe0f 1\ufe0f\u20e3 "
-            "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
-        },
-        {
-            "name": "list_notes",
-            "description": "\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f only",
-        },
-        {"name": "list_notes", "description": "Friendly \U0001f468\u200d\U0001f469\u200d\U0001f467 notes"},
+    r"""\b(?:include|send|pass|copy|put|attach|append)\s+(?:me\s+)?(?:the\s+|your\s+)?
+        (?:full\s+|entire\s+|whole\s+|complete\s+)?
+        (?:conversation\s+history|chat\s+history|system\s+prompt|previous\s+messages)\b""": (
+        *("history", "prompt", "messages"),
     ),
-)
+    # for somebody outside
+    r"""\b(?:before|after|first|then|also|always|must)\b[^\n.]{0,80}
+        \b(?:send|forward|post|upload|e?mail|transmit)\b[^\n]{0,80}?
+        \bto\s+(?:[\w.+-]+@[\w-]+\.|https?://)""": ("send", "forward", "post", "upload", "mail", "transmit"),
+    r"\bbefore\s+(?:doing\s+)?(?:anything|everything)\s+else\b": ("else",),
+    # as if it were no description
+    r"</?(?:system|important|instructions?)\s*>": ("<",),
+    r"<\|(?:im_start|im_end|system|user|assistant|endoftext)": ("<|",),
+    r"\[/?(?:inst|system)\]": ("inst]", "system]"),
+    r"(?<!\#)\#{2,6}\s*(?:instruction|system(?:\s+prompt)?)\s*:": ("##",),
+}
+_ORDERS = tuple((words, re.compile(phrase, re.VERBOSE)) for phrase, words in _PHRASES.items())
+
+
+def check_description_orders(tool: LintedTool) -> Iterator[RawFinding]:
+    for place, text in tool.texts:
+        order = _order(without_hidden(text).lower())
+        if order:
+            yield RawFinding(
+                f"this looks like an attack: it gives the model orders: {' '.join(order.split())[:80]!r}", place
+            )
+
+
+def _order(text: str) -> str | None:
+    """The order that comes first in a text."""
+    found = [
+        match
+        for words, pattern in _ORDERS
+        if any(word in text for word in words)
+        for match in [pattern.search(text)]
+        if match
+    ]
+    return min(found, key=lambda match: match.start())[0] if found else None
