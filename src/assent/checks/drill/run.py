@@ -13,10 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from assent.checks.drill import plays
 from assent.checks.drill.sandbox import sandbox_for
-from assent.checks.drill.stories import calls, content, definitions
-from assent.checks.drill.story import ENDINGS, Ended, Story
+from assent.checks.drill.story import ENDINGS, Ended, Story, story_of
 from assent.config.model import Settings
+from assent.contract.yaml_document import packaged_yaml
 
 TIME_LIMIT = 30.0
 _INDENT = 15
@@ -46,9 +47,9 @@ class DrillResult:
 
 @cache
 def _stories() -> dict[str, Story]:
-    """The stories by name: those of their constants, with dashes."""
-    found = [pair for module in (calls, content, definitions) for pair in vars(module).items()]
-    return {name.lower().replace("_", "-"): story for name, story in found if isinstance(story, Story)}
+    """The stories by name."""
+    told = packaged_yaml("assent.checks.drill", "stories.yaml")
+    return {name: story_of(fields, getattr(plays, name.replace("-", "_"), None)) for name, fields in told.items()}
 
 
 def story_names() -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import httpx2
 
 from assent.checks.drill.standin import Reached, Standins, serve
-from assent.checks.drill.story import AgentCall, Ended, Server, Story, asked, let_through, stopped
+from assent.checks.drill.story import AgentCall, Definition, Ended, Story, asked, let_through, stopped
 from assent.config.callers import ApiKey, AuthSettings
 from assent.config.load import write_pins
 from assent.config.model import AuditSettings, ConsoleSettings, SecretsSettings, Settings, UpstreamSettings
@@ -72,7 +72,7 @@ class Sandbox:
 
     def name(self, tool: str) -> str:
         """The name of a stand-in's tool at the gateway: with several servers it has a prefix."""
-        owner = next(name for name, one in self.story.servers.items() if tool in {each["name"] for each in one.tools})
+        owner = next(name for name, tools in self.story.servers.items() if tool in tools)
         return tool if len(self.story.servers) == 1 else f"{owner}_{tool}"
 
     async def list_tools(self) -> list[dict[str, Any]]:
@@ -157,7 +157,7 @@ class Sandbox:
 @asynccontextmanager
 async def sandbox_for(story: Story, settings: Settings, folder: Path) -> AsyncIterator[Sandbox]:
     """A sandbox for one story in an empty folder."""
-    standins = Standins(story.servers)
+    standins = Standins(story)
     package = logging.getLogger(__name__.partition(".")[0])
     package.addHandler(logging.NullHandler())  # what the gateway logs belongs to the story
     async with serve(standins) as address:
@@ -185,10 +185,10 @@ async def resolve_in_sandbox(host: str) -> tuple[str, ...]:
 def sandbox_settings(story: Story, settings: Settings, address: str, folder: Path) -> Settings:
     """The user's settings with everything replaced that leads out of the sandbox."""
     upstreams = {
-        name: _on_this_machine(one, settings, folder / PROJECT)
+        name: _on_this_machine(tools, settings, folder / PROJECT)
         if story.on_this_machine
         else UpstreamSettings(url=f"{address}/{name}")
-        for name, one in story.servers.items()
+        for name, tools in story.definitions.items()
     }
     agent = ApiKey(name="agent", key=AGENT, kind="agent", scopes=("*",))
     person = ApiKey(name="person", key=PERSON, kind="human", scopes=("*",), roles=("approver",))
@@ -213,13 +213,12 @@ def sandbox_settings(story: Story, settings: Settings, address: str, folder: Pat
     )
 
 
-def _on_this_machine(server: Server, settings: Settings, project: Path) -> UpstreamSettings:
+def _on_this_machine(definitions: list[Definition], settings: Settings, project: Path) -> UpstreamSettings:
     """A stand-in that a command starts. Its folder is its root; it is confined as the user's own servers are."""
     project.mkdir(exist_ok=True)
-    tools = json.dumps(server.tools)
     granted = (str(project),)
     return UpstreamSettings(
-        command=(sys.executable, "-m", "assent.checks.drill.stdio_server", str(project), tools),
+        command=(sys.executable, "-m", "assent.checks.drill.stdio_server", str(project), json.dumps(definitions)),
         roots=granted,
         sandbox=SandboxSettings(mode=sandbox_mode(settings), read=granted, write=granted),
     )
@@ -237,7 +236,7 @@ def _fitting_policies(story: Story, settings: Settings, folder: Path) -> tuple[s
     if not settings.policies:
         return ()
     name_faults = load_feature("policy_checks").name_faults
-    tools = [tool["name"] for server in story.servers.values() for tool in server.tools]
+    tools = [name for tools in story.servers.values() for name in tools]
     policies = load_engine(settings.policies).policies
     fitting = [one.text for one in policies if not name_faults([one], tools, story.servers)]
     file = folder / "policies.cedar"
@@ -250,5 +249,5 @@ def _pins(story: Story, settings: Settings, folder: Path) -> str | None:
     if settings.lock_file is None or not settings.lock_file.exists():
         return settings.pins if settings.pins == "off" else None
     file = folder / "assent.lock"
-    write_pins(file, {name: accepted_pins(name, {}, one.tools) for name, one in story.servers.items()})
+    write_pins(file, {name: accepted_pins(name, {}, tools) for name, tools in story.definitions.items()})
     return str(file)

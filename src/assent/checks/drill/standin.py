@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from assent.checks.drill.story import Definition, Server
+from assent.checks.drill.story import Story
 from assent.mcp.protocol import LATEST_MODERN_VERSION, METHOD_NOT_FOUND
 from assent.web.asgi import Receive, Scope, Send
 from assent.web.http import respond
@@ -32,10 +32,10 @@ class LostAnswerError(Exception):
 class Standins:
     """The servers of one story."""
 
-    def __init__(self, servers: Mapping[str, Server]) -> None:
-        self.tools: dict[str, list[Definition]] = {name: list(one.tools) for name, one in servers.items()}
+    def __init__(self, story: Story) -> None:
+        self.tools = story.definitions
         self.reached: list[Reached] = []
-        self._servers = servers
+        self._servers = story.servers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -64,8 +64,10 @@ class Standins:
     def _call(self, name: str, params: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
         arguments = params.get("arguments") or {}
         self.reached.append(Reached(name, params["name"], arguments, headers))
-        answer = self._servers[name].answers.get(params["name"], "done")
-        text = answer if isinstance(answer, str) else answer(arguments)
+        called = self._servers[name][params["name"]]
+        if called.loses_answer:
+            raise LostAnswerError
+        text = called.answer * called.times
         return {"resultType": "complete", "content": [{"type": "text", "text": text}], "isError": False}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 Ending = Literal["stopped", "asked", "let through"]
 ENDINGS: tuple[Ending, ...] = ("stopped", "asked", "let through")
 Definition = dict[str, Any]
-Answer = str | Callable[[Mapping[str, Any]], str]
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,14 @@ def let_through(why: str) -> Ended:
 
 
 @dataclass(frozen=True)
-class Server:
-    """A stand-in server: its tools, and what each answers. A tool without an answer says `done`."""
+class StandinTool:
+    """A tool of a stand-in server, and what it answers, so many times over."""
 
-    tools: tuple[Definition, ...]
-    answers: Mapping[str, Answer] = field(default_factory=dict)
+    definition: Definition
+    answer: str = "done"
+    times: int = 1
+    loses_answer: bool = False
+    """Whether it does what it was asked and then drops the connection."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class Story:
     source: str
     happens: str
     change: str
-    servers: Mapping[str, Server]
+    servers: Mapping[str, Mapping[str, StandinTool]]
     fix: Mapping[str, Any] | None = None
     """Settings that stop the story or have a person asked, as an example; a test tries them."""
     pinned: bool = False
@@ -77,10 +79,31 @@ class Story:
     harm: str = ""
     play: Callable[[Sandbox], Awaitable[Ended]] | None = None
 
+    @property
+    def definitions(self) -> dict[str, list[Definition]]:
+        """The tool definitions of each server."""
+        return {name: [one.definition for one in tools.values()] for name, tools in self.servers.items()}
 
-def tool(name: str, description: str, *, hints: Mapping[str, bool] | None = None, **inputs: str) -> Definition:
-    """A tool definition whose inputs are required texts."""
-    properties = {key: {"type": "string", "description": text} for key, text in inputs.items()}
-    schema = {"type": "object", "properties": properties, "required": list(inputs)}
+
+def story_of(fields: Mapping[str, Any], play: Callable[[Sandbox], Awaitable[Ended]] | None) -> Story:
+    """A story as `stories.yaml` describes it."""
+    servers = {
+        server: {name: _tool(name, **one) for name, one in tools.items()} for server, tools in fields["servers"].items()
+    }
+    calls = tuple(AgentCall(*pair) for one in fields.get("calls", ()) for pair in one.items())
+    return Story(**{**fields, "servers": servers, "calls": calls, "play": play})
+
+
+def _tool(
+    name: str,
+    description: str,
+    inputs: Mapping[str, str] | None = None,
+    properties: Mapping[str, Any] | None = None,
+    annotations: Mapping[str, bool] | None = None,
+    **answering: Any,
+) -> StandinTool:
+    texts = {key: {"type": "string", "description": text} for key, text in (inputs or {}).items()}
+    properties = {**texts, **(properties or {})}
+    schema = {"type": "object", "properties": properties, "required": list(properties)}
     definition: Definition = {"name": name, "description": description, "inputSchema": schema}
-    return definition | ({"annotations": dict(hints)} if hints else {})
+    return StandinTool(definition | ({"annotations": annotations} if annotations else {}), **answering)
