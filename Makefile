@@ -51,7 +51,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	MYPYPATH=src:tests $(BIN)/mypy --explicit-package-bases tests/support bench
+	MYPYPATH=src:tests $(BIN)/mypy --explicit-package-bases tests/support bench demo
 	$(BIN)/lint-imports
 
 bench: install

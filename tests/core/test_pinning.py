@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from demo.upstream import CHANGED
 
 from assent.checks.lint.attacks import attacks_in
 from assent.cli import cli
@@ -20,7 +21,6 @@ from assent.contract.yaml_document import write_yaml
 from assent.core.pins import Pin, changed, pins_of, pins_text
 from assent.gateway.app import open_gateway
 from assent.gateway.stdio.wrapped_server import WrapRequest, wrapping
-from assent.testing.demo.upstream import CHANGED
 from gateway.test_reload import desk, names
 from support.gateway.gateways import ANYBODY
 from support.gateway.wrap_process import ASSENT

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from assent.errors import FaultsError
-from assent.testing.decisions import load_cases, parse_cases, play, run_cases
-from assent.testing.decisions.cases import CasesError
+from support.decisions import load_cases, parse_cases, play, run_cases
+from support.decisions.cases import CasesError
 
 GOOD = """\
 tools:

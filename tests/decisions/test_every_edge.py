@@ -11,7 +11,7 @@ import pytest
 from assent.contract.tiers import Risk, Tier
 from assent.core.principal import KINDS
 from assent.core.refusals import CATALOGUE
-from assent.testing.decisions import Case, Harness, load_cases, play
+from support.decisions import Case, Harness, load_cases, play
 from support.decisions.edges import EDGES, OTHERWISE, opened, reason
 
 CASES = load_cases([Path(__file__).parent])

@@ -23,11 +23,10 @@ def test_both_are_named_after_the_version(built: list[Path]) -> None:
     assert [path.name for path in built] == [f"assent-{version}-py3-none-any.whl", f"assent-{version}.tar.gz"]
 
 
-def test_the_wheel_has_every_file_of_the_package_but_the_demo_and_the_decision_cases(built: list[Path]) -> None:
+def test_the_wheel_has_every_file_of_the_package(built: list[Path]) -> None:
     names = {name for name in files_in(built[0]) if ".dist-info/" not in name}
     modules = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")}
-    clone_only = ("assent/testing/demo/", "assent/testing/decisions/", "assent/cli/demo_process.py")
-    assert names == {name for name in modules | set(data_files()) if not name.startswith(clone_only)}
+    assert names == modules | set(data_files())
     suffixes = {Path(name).suffix for name in data_files()}
     assert {".sql", ".yaml", ".html", ".css", ".js", ".typed"} <= suffixes, "what users would miss"
 

@@ -12,8 +12,8 @@ from assent.core.outcome import Answer, Outcome
 from assent.pipeline.approve import approve
 from assent.pipeline.explain import STAGES, Explanation, explain
 from assent.testing import AGENT, ANN, World
-from assent.testing.decisions import WorldHarness, load_cases, play
-from assent.testing.decisions.model import WorldSettings
+from support.decisions import WorldHarness, load_cases, play
+from support.decisions.model import WorldSettings
 
 CASES = load_cases([Path(__file__).parent.parent / "decisions"])
 

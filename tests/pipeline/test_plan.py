@@ -19,8 +19,8 @@ from assent.pipeline.plan import STAGES, Plan, plan_of
 from assent.ports import Rules
 from assent.rules.flow.control import FlowControl
 from assent.rules.guards import build_guard
-from assent.testing.decisions import load_cases, play
-from assent.testing.decisions.harness import WorldHarness
+from support.decisions import load_cases, play
+from support.decisions.harness import WorldHarness
 from support.decisions.plan_twins import Game, Run, by_plan, through_all_stages
 from support.suite.soak import Told
 

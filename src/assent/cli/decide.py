@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from assent.cli.shared.options import config_option, require_clone
+from assent.cli.shared.options import config_option, module_of_clone
 from assent.core.identity_claims import further_claims
 from assent.core.principal import KINDS, Principal
 from assent.core.question import visible
@@ -115,12 +115,10 @@ async def _catalogue(tool: str, contracts: Catalogue, settings: Settings) -> Cal
 
 
 def _run_cases(cases: Path) -> int:
-    require_clone("assent.testing.decisions", "`assent decide --cases`", "make install")
     import asyncio
 
-    from assent.testing.decisions import run_cases
-
-    results = asyncio.run(run_cases([cases]))
+    decisions = module_of_clone("support.decisions", "tests", "`assent decide --cases`", "make install")
+    results = asyncio.run(decisions.run_cases([cases]))
     failed = [result for result in results if result.differences]
     for result in failed:
         click.echo("\n  ".join([f"{result.place}: {result.case.name}", *result.differences]))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from assent.cli.shared.options import require_clone, require_posix
+from assent.cli.shared.options import module_of_clone, require_posix
 
 
 @click.command()
@@ -28,14 +28,12 @@ def demo(folder: Path, port: int, once: bool, browser: bool | None) -> None:
     Example: assent demo --port 8420
     """
     require_posix("assent demo")
-    require_clone("assent.cli.demo_process", "The demo", "make demo")
     import asyncio
 
-    from assent.cli.demo_process import run
-
+    process = module_of_clone("demo.process", ".", "The demo", "make demo")
     click.echo("Starting a demo office, and the gateway in front of it ...", err=True)
     opens = has_display() and sys.stdout.isatty() if browser is None else browser
-    asyncio.run(run(folder, port, once, opens and not once))
+    asyncio.run(process.run(folder, port, once, opens and not once))
 
 
 def has_display() -> bool:

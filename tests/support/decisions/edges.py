@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from assent.testing.decisions import Case, WorldHarness
+from support.decisions import Case, WorldHarness
 from support.decisions.client_harness import ClientTable
 from support.decisions.gateway_harness import HttpTable, WrapTable
 from support.decisions.library_harness import FastMCPTable, LibraryTable

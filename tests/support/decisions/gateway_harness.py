@@ -35,9 +35,9 @@ from assent.pipeline.effects import EffectRunner
 from assent.ports import Ports
 from assent.rules.guards import build_guard
 from assent.testing import Clock
-from assent.testing.decisions import Observed, Scripted, WorldSettings
-from assent.testing.decisions.harness import Contracts, RaceStore, settings_of, store_for
 from assent.upstreams.stdio.link import StdioLink
+from support.decisions import Observed, Scripted, WorldSettings
+from support.decisions.harness import Contracts, RaceStore, settings_of, store_for
 from support.decisions.upstream import DecisionUpstream
 
 SERVER = "decisions"

@@ -26,10 +26,10 @@ from assent.mcp.requests import META_KEY
 from assent.ports import Ports
 from assent.rules.guards import build_guard
 from assent.testing import Clock
-from assent.testing.decisions import Observed, Scripted, WorldSettings
-from assent.testing.decisions.harness import Contracts, RaceStore, settings_of, store_for
 from support.clients.fastmcp_client import FastMCPClient
 from support.clients.transports import Person
+from support.decisions import Observed, Scripted, WorldSettings
+from support.decisions.harness import Contracts, RaceStore, settings_of, store_for
 
 
 class LibraryTable:

@@ -11,7 +11,7 @@ from typing import Any
 
 from assent.mcp.protocol import INVALID_PARAMS, LATEST_MODERN_VERSION, METHOD_NOT_FOUND
 from assent.ports import NotRun, ToolFailed
-from assent.testing.decisions import Scripted
+from support.decisions import Scripted
 from support.servers.scripted_server import Conversation, ScriptedServer
 
 RELAY = """

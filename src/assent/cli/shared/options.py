@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -94,11 +94,14 @@ def require_posix(command: str) -> None:
         raise SettingsError(Fault(message, "Run Assent in WSL, Linux or macOS. Nothing was changed"))
 
 
-def require_clone(module: str, what: str, command: str) -> None:
-    """Stop if the module is not part of this installation: the wheel leaves out what only a clone needs."""
-    if importlib.util.find_spec(module) is None:
+def module_of_clone(name: str, folder: str, what: str, command: str) -> Any:
+    """A module that only a clone of the source has, in this folder of it; stops where there is none."""
+    home = Path(__file__).parents[4] / folder
+    if not (home / name.partition(".")[0]).is_dir():
         fault = Fault(f"{what} is not part of the installed package", f"Run `{command}` in a clone of the source")
         raise SettingsError(fault)
+    sys.path.insert(0, str(home))
+    return import_module(name)
 
 
 COMMAND = "assent.command"

@@ -21,8 +21,8 @@ from mcp import Client
 
 from assent.checks.lint.attacks import attacks_in
 from assent.core.outcome import problem_in
-from assent.testing.demo.upstream import CHANGED, HONEST, Office
 from assent.upstreams.sandbox.support import Finding
+from demo.upstream import CHANGED, HONEST, Office
 
 Write = Callable[[str], None]
 WIDEST = 100
@@ -116,7 +116,7 @@ def desktop_entry(command: str, folder: Path) -> str:
     Paths are absolute, because a client starts servers from its own folder.
     """
     settings = str((folder / "client.yaml").resolve())
-    arguments = ["wrap", "-c", settings, "--", sys.executable, "-m", "assent.testing.demo.upstream"]
+    arguments = ["wrap", "-c", settings, "--", sys.executable, str(Path(__file__).with_name("upstream.py"))]
     return json.dumps({"mcpServers": {"demo": {"command": command, "args": arguments}}}, indent=2) + "\n"
 
 

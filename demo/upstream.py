@@ -1,6 +1,6 @@
 """Server behind the demo's gateway; it knows nothing about contracts.
 
-`python -m assent.testing.demo.upstream` runs it on standard streams.
+`python demo/upstream.py` runs it on standard streams.
 """
 
 from __future__ import annotations

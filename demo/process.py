@@ -12,7 +12,6 @@ import sys
 import time
 import webbrowser
 from contextlib import AsyncExitStack
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +32,13 @@ from assent.gateway.reload import signature, watched_files
 from assent.gateway.status_pages import StatusPages
 from assent.people.console.start import console_in_front, keep_address, sign_in_url, store_mark
 from assent.ports import Store
-from assent.testing.demo.story import DESK, DESKTOP, Narration, Story, desktop_entry, print_next_steps
-from assent.testing.demo.upstream import Office
 from assent.upstreams.sandbox.support import findings
 from assent.web.asgi import App
 from assent.web.server import bind, make_server
+from demo.story import DESK, DESKTOP, Narration, Story, desktop_entry, print_next_steps
+from demo.upstream import Office
 
+_FILES = Path(__file__).parent
 UPSTREAM, NOTES = "office", "notes"
 KEYS = "keys"
 MARK = "# Written by `assent demo`"
@@ -185,7 +185,7 @@ def _write(folder: Path, upstream: str, gateway: str, confined: bool) -> Path:
         served["contracts"] = [*common["contracts"], "notes.yaml"]
     wrapped: dict[str, Any] = {"auth": {"stdio": {"kind": "agent", "scopes": ["*"], "name": "desktop"}}}
     wrapped |= {"engine": "off"}  # An engine keeps its files outside of the demo's folder.
-    contracts = resources.files("assent.testing.demo").joinpath("contracts.yaml").read_text(encoding="utf-8")
+    contracts = _FILES.joinpath("contracts.yaml").read_text(encoding="utf-8")
     for name, settings in (("assent.yaml", common | served), ("client.yaml", common | wrapped)):
         text = f"{MARK}, afresh each time.\n{write_yaml(settings)}"
         (folder / name).write_text(text, encoding="utf-8")
@@ -201,7 +201,7 @@ def _write_notes(folder: Path) -> dict[str, Any]:
     desk = (folder / DESK).resolve()
     desk.mkdir()
     (desk / "note.txt").write_text("Call Ann about the prints.\n", encoding="utf-8")
-    source = resources.files("assent.testing.demo").joinpath("notes.py").read_text(encoding="utf-8")
+    source = _FILES.joinpath("notes.py").read_text(encoding="utf-8")
     (folder / "notes.py").write_text(source, encoding="utf-8")
     (folder / "notes.yaml").write_text(
         f"upstream: {NOTES}\ntools: {{count_words: {{side_effect: read, open_world: false}}}}\n", encoding="utf-8"

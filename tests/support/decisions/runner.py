@@ -13,9 +13,9 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.errors import FaultsError
 from assent.pipeline.approve import approve
-from assent.testing.decisions.cases import Case, load_cases
-from assent.testing.decisions.harness import Contracts, Harness, Observed, Scripted, WorldHarness, newest, seen
-from assent.testing.decisions.model import CallSpec, CaseStep, Expect, Script, WorldSettings
+from support.decisions.cases import Case, load_cases
+from support.decisions.harness import Contracts, Harness, Observed, Scripted, WorldHarness, newest, seen
+from support.decisions.model import CallSpec, CaseStep, Expect, Script, WorldSettings
 
 OpenTable = Callable[[Contracts, WorldSettings, Scripted], Harness]
 INVALID = object()

@@ -17,7 +17,7 @@ from assent.contract.yaml_document import YamlDocument
 from assent.core.refusals import CATALOGUE
 from assent.errors import Fault, FaultsError
 from assent.rules.guards import build_guard
-from assent.testing.decisions.model import (
+from support.decisions.model import (
     CallSpec,
     CaseForm,
     CaseStep,

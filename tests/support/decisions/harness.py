@@ -21,8 +21,8 @@ from assent.rules.guards import build_guard
 from assent.rules.policy.engine import PolicyEngine
 from assent.rules.policy.source import parse_policies
 from assent.stores.memory import MemoryStore
-from assent.testing.decisions.model import Asks, Script, WorldSettings
 from assent.testing.world import BrokenStore, Clock, World, as_given, failing_at
+from support.decisions.model import Asks, Script, WorldSettings
 
 
 class Scripted:
