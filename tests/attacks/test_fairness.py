@@ -17,7 +17,6 @@ import httpx2
 import pytest
 
 from assent.gateway.fair_share import NoPlace, Places
-from assent.gateway.passthrough.non_tool import SingleUpstreamRelay
 from assent.gateway.sessions.table import SessionTable, TooManySessions
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
@@ -86,10 +85,8 @@ async def test_one_caller_has_a_bounded_number_of_streams(tmp_path: Path, monkey
         assert (await callers.open(ANN_KEY)).status_code == 200
 
 
-async def test_who_holds_the_most_upstream_streams_gives_one_up(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(SingleUpstreamRelay, "most_streams", 4)
+async def test_who_holds_the_most_streams_gives_one_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assent.gateway.passthrough.non_tool.MOST_STREAMS", 4)
     async with listeners(tmp_path) as callers:
         first, *others = [await callers.open(CI) for _ in range(4)]
         assert {one.status_code for one in (first, *others)} == {200}

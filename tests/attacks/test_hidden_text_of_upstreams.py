@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from functools import partial
 from typing import Any
 
 import orjson
@@ -11,12 +12,11 @@ import pytest
 
 from assent.core.hidden_characters import _hidden_in_runs, hidden_in, without_hidden
 from assent.gateway.hidden_text import HiddenText
-from assent.gateway.passthrough.descriptions import RewrittenResponse
 from assent.mcp.jsonrpc import RpcError, read_response
+from assent.rules.guards.workload import characters_in, run_large
 from attacks.test_costly_guards import turned
 
 HIDDEN = ["\u200b", "\u202e", "\U000e0041", "\x1b[31m", "\x07", "\u2060", "\ufeff", "\u2028"]
-HEAD = {"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]}
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
@@ -35,19 +35,6 @@ def test_an_ordinary_error_stays_as_it_is() -> None:
     assert HiddenText().clean_message("shop", message) is message
 
 
-async def said(document: Any) -> tuple[bytes, float, float]:
-    sent: list[bytes] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message.get("body", b""))
-
-    way = RewrittenResponse(send, lambda message: HiddenText().clean_message("shop", message), "shop")
-    await way(HEAD)
-    body = orjson.dumps(document)
-    _, longest, still = await turned(lambda: way({"type": "http.response.body", "body": body}))
-    return b"".join(sent), longest, still
-
-
 @pytest.mark.parametrize(
     "result",
     [
@@ -58,7 +45,9 @@ async def said(document: Any) -> tuple[bytes, float, float]:
     ids=["many", "long", "terminal"],
 )
 async def test_long_descriptions_do_not_block_the_event_loop(result: dict[str, Any]) -> None:
-    body, longest, still = await said({"jsonrpc": "2.0", "id": 1, "result": result})
+    clean = partial(HiddenText().clean, "shop", result)
+    cleaned, longest, still = await turned(lambda: run_large(clean, characters_in(result), "shop"))
+    body = orjson.dumps(cleaned)
     assert "\u200b".encode() not in body and b"\\u001b" not in body
     assert longest < 0.05
     assert still < 1.0

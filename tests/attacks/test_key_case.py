@@ -121,12 +121,13 @@ async def test_members_that_are_not_the_protocols_stay_behind(tmp_path: Path) ->
         extra = {"method2": "tools/call", "result": {}, "x": [1]}
         answer = await post(url, {**rpc("resources/list"), **extra}, **session)
         assert answer.json()["result"] == {"resources": []}
-        assert careless.heard[-1] == rpc("resources/list")
+        asked = [message for message in careless.heard if message.get("method") == "resources/list"]
+        assert asked and all(message.keys() <= {"jsonrpc", "id", "method", "params"} for message in asked)
         await post(url, {"jsonrpc": "2.0", "id": 5, "result": {}, "error2": {}}, **session)
-        assert careless.heard[-1] == {"jsonrpc": "2.0", "id": 5, "result": {}}
+        assert not any("error2" in message for message in careless.heard)
 
 
-async def test_headers_are_relayed_from_a_fixed_list_and_once(tmp_path: Path) -> None:
+async def test_no_header_of_a_caller_reaches_the_upstream_and_none_of_its_own_comes_back(tmp_path: Path) -> None:
     heads: list[bytes] = []
 
     async def script(conversation: Conversation) -> None:
@@ -143,10 +144,11 @@ async def test_headers_are_relayed_from_a_fixed_list_and_once(tmp_path: Path) ->
         ScriptedServer(script) as upstream,
         gateway(tmp_path, {"odd": {"url": upstream.url}}) as (url, _),
     ):
-        answer = await post(url, HELLO, **sent)
-    head = heads[-1].lower()
-    assert not any(text in head for text in (b"mcp-tomorrow", b"mcp-param", b"mcp-method", b"mcp-name", b"utf-7"))
-    assert answer.headers["mcp-session-id"] == "s" and "mcp-other" not in answer.headers
+        session = {"mcp-session-id": (await post(url, HELLO, **sent)).headers["mcp-session-id"]}
+        answer = await post(url, rpc("resources/list"), **sent, **session)
+    odd = (b"mcp-tomorrow", b"mcp-param", b"tools/call", b"delete_all", b"utf-7", session["mcp-session-id"].encode())
+    assert not any(text in head.lower() for head in heads for text in odd)
+    assert "mcp-other" not in answer.headers
 
 
 @pytest.mark.parametrize("attack", ATTACKS)

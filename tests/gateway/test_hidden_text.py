@@ -17,8 +17,6 @@ from assent.config.load import load_pins
 from assent.core.pins import pins_of, pins_text
 from assent.core.shown_definition import UNUSABLE, is_clean
 from assent.gateway.hidden_text import MOST_NOTES, HiddenText
-from assent.gateway.passthrough.descriptions import RewrittenResponse
-from assent.upstreams.errors import Oversized, ProtocolViolation
 from support.console.plain_browser import signed_in
 from support.gateway.gateways import configuration, gateway, post, rpc
 from support.gateway.wrap_process import ASSENT, home
@@ -74,11 +72,11 @@ async def served(folder: Path, upstreams: dict[str, Any]) -> AsyncIterator[tuple
         yield (await command.said(r"at (http\S+/mcp)"))[1], said
 
 
-@pytest.mark.parametrize("kind", ["relayed", "merged"])
+@pytest.mark.parametrize("kind", ["url", "command"])
 async def test_agents_read_what_a_clean_server_would_say(
     kind: str, url: str, expected: dict[str, Any], tmp_path: Path
 ) -> None:
-    upstreams = {"notes": {"url": url}} if kind == "relayed" else {"notes": {"command": COMMAND}}
+    upstreams = {"notes": {"url": url}} if kind == "url" else {"notes": {"command": COMMAND}}
     async with served(tmp_path, upstreams) as (front, said):
         for mode in ("legacy", "auto"):
             async with Client(front, mode=mode) as client:
@@ -159,71 +157,6 @@ async def test_pins_compare_what_the_server_sent(url: str, tmp_path: Path) -> No
     assert pins is not None and not is_clean(pins["notes"]["find_notes"].definition)
 
 
-DESCRIBED = '{"jsonrpc": "2.0", "id": 1, "result": {"prompts": [{"name": "a", "description": "A%s"}]}}'
-JSON, EVENTS = b"application/json; charset=utf-8", b"text/event-stream"
-
-
-async def relayed(body: bytes, kind: bytes) -> bytes:
-    """The body that a client gets of an answer of this type."""
-    sent: list[Any] = []
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    cleaned = RewrittenResponse(send, lambda message: HiddenText().clean_message("notes", message), "notes")
-    await cleaned({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]})
-    await cleaned({"type": "http.response.body", "body": body})
-    whole: bytes = sent[-1]["body"]
-    return whole
-
-
-@pytest.mark.parametrize(
-    ("body", "kind"),
-    [
-        (DESCRIBED % "\u200b", JSON),
-        (DESCRIBED % "\\u200b", JSON),
-        (DESCRIBED % "\\udb40\\udc41", JSON),
-        (f"[{DESCRIBED % chr(0x200B)}]", JSON),
-        (f"data: {DESCRIBED % chr(0x200B)}\n\n", EVENTS),
-        (f"\ufeffdata:{DESCRIBED % chr(0x200B)}\r\r", EVENTS),
-        (f"event: message\r\ndata: {DESCRIBED % chr(0x200B)}".replace(", ", ",\ndata: ") + "\n\n", EVENTS),
-    ],
-)
-async def test_hidden_characters_pass_in_no_form_of_an_answer(body: str, kind: bytes) -> None:
-    seen = await relayed(body.encode(), kind)
-    lines = seen.decode().splitlines() if kind == EVENTS else [seen.decode()]
-    document = "".join(line.removeprefix("data:") for line in lines if not line.startswith("event"))
-    assert is_clean(json.loads(document)) and '"A"' in document
-
-
-@pytest.mark.parametrize(
-    ("body", "kind"),
-    [
-        (b"\xef\xbb\xbf" + (DESCRIBED % "").encode(), JSON),
-        ((DESCRIBED % "").encode("utf-16"), JSON),
-        ((DESCRIBED % "\\ud800").encode(), JSON),
-        (b"data: " + (DESCRIBED % "\\ud800").encode() + b"\n\n", EVENTS),
-        ((DESCRIBED % "").replace("1", "NaN").encode(), JSON),
-    ],
-)
-async def test_an_answer_that_only_lenient_clients_can_read_is_refused(body: bytes, kind: bytes) -> None:
-    with pytest.raises(ProtocolViolation, match="not JSON"):
-        await relayed(body, kind)
-
-
-@pytest.mark.parametrize(
-    ("body", "kind"),
-    [
-        ((DESCRIBED % " \u2764\ufe0f").replace(": ", " :  ").encode(), JSON),
-        (f": hi\n\nid:7\ndata:{DESCRIBED % ''}\n\nevent: ping\ndata: not JSON\n\n".encode(), EVENTS),
-        (b"", JSON),
-        (b"Not Found", b"text/plain"),
-    ],
-)
-async def test_an_ordinary_answer_passes_byte_by_byte(body: bytes, kind: bytes) -> None:
-    assert await relayed(body, kind) == body
-
-
 def test_an_upstream_that_hides_other_characters_each_time_does_not_fill_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -241,9 +174,3 @@ def test_what_was_removed_from_tools_is_logged_when_it_is_new(caplog: pytest.Log
     assert [message.rpartition("{")[2] for message in caplog.messages] == ["200b})", "200c})"]
     found.note_tools({"notes": {}})
     assert found.tools_of("notes") == []
-
-
-async def test_an_answer_that_is_nested_too_deeply_to_be_cleaned_is_refused() -> None:
-    deep = b'{"a":' * 900 + b'"\\u200b"' + b"}" * 900
-    with pytest.raises(Oversized, match="nested too deeply"):
-        await relayed(b'{"jsonrpc":"2.0","id":1,"result":{"_meta":' + deep + b"}}", JSON)

@@ -47,7 +47,11 @@ class GatewayApp:
     ) -> None:
         """`adapt` changes the ports for the door in front of this gateway."""
         self._surroundings = around = surroundings or Surroundings()
-        self.upstream_monitor = UpstreamMonitor(self.reload, lambda name: name in self.tools.troubles, self._publish)
+        self.upstream_monitor = UpstreamMonitor(
+            self.reload,
+            lambda name: name in self.tools.troubles,
+            lambda message: self.runtime.notifications.publish(message),
+        )
         asked = Callbacks(lambda: self.current.public_scopes(), self._signing_plan, self._reauthenticate, self._other)
         self.runtime = open_runtime(settings, store, asked, self.upstream_monitor.subscriptions, adapt, around)
         self.store, self.keyring, self.auth = store, self.runtime.keyring, self.runtime.auth
@@ -171,9 +175,16 @@ class GatewayApp:
 
     # Changes
 
-    async def reload(self, name: str) -> float:
-        """Loads the tools of one upstream now; returns the CPU time that took."""
-        return await self.tools.refresh(name)
+    async def reload(self, name: str, announced: bool = False) -> float:
+        """Loads the tools of one upstream now; returns the CPU time that took.
+
+        A change that the upstream `announced` is announced to clients even if their list stays the same.
+        """
+        before = self.current.catalogue
+        busy = await self.tools.refresh(name)
+        if announced and not differs(before, self.current.catalogue):
+            self.runtime.notifications.publish(TOOLS_CHANGED)
+        return busy
 
     async def use(self, settings: Settings, contracts: Contracts | None = None) -> None:
         """Serves new settings from now on. If they are not valid, raises with every fault and changes nothing.
@@ -246,10 +257,6 @@ class GatewayApp:
         """Why policies do not fit the tools as they are now."""
         book, complete = generation.rulebook, not self.tools.troubles
         return policy_faults(book.policies, generation.catalogue, book.settings.upstreams, complete=complete)
-
-    def _publish(self, message: dict[str, Any]) -> None:
-        if not self.current.passthrough.relays():  # a relayed notification reaches the client on the upstream's stream
-            self.runtime.notifications.publish(message)
 
     def _page_of_approval(self, approval: str) -> str | None:
         return self.ports.page(f"approvals/{approval}")

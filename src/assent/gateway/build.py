@@ -126,21 +126,17 @@ async def _seen(
 
 def make_link(upstream_factory: UpstreamFactory, settings: Settings, name: str) -> UpstreamLink:
     """The connection to one configured upstream."""
-    alone = len(settings.upstreams) == 1
-    return upstream_factory.link(name, settings.upstreams[name], relayed=alone, provider=provider_of(settings))
+    return upstream_factory.link(name, settings.upstreams[name], provider=provider_of(settings))
 
 
 def kept_upstreams(settings: Settings, before: Settings) -> set[str]:
     """The upstreams whose connections stay as they are."""
-    # Whether an upstream is relayed, and the provider whose tokens it exchanges, are part of its connection.
+    # The provider whose tokens an upstream exchanges is part of its connection.
     same_provider = provider_of(settings) == provider_of(before)
-    same_relay = (len(settings.upstreams) == 1) == (len(before.upstreams) == 1)
     return {
         name
         for name, one in settings.upstreams.items()
-        if before.upstreams.get(name) == one
-        and (same_provider or one.oauth.exchange is None)
-        and (same_relay or one.url is None)
+        if before.upstreams.get(name) == one and (same_provider or one.oauth.exchange is None)
     }
 
 

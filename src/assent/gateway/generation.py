@@ -37,7 +37,6 @@ class Generation:
     catalogue: Catalogue
     ports: Ports
     others: OtherRequests
-    passthrough: Passthrough
     tools: ToolService
     dispatcher: Dispatcher
     endpoint: McpEndpoint
@@ -87,7 +86,7 @@ def assemble(runtime: Runtime, rulebook: Rulebook, served: ServedTools, catalogu
         reauthenticate=runtime.reauthenticate,
         streams=runtime.streams,
     )
-    return Generation(rulebook, served, catalogue, ports, others, passthrough, tools, dispatcher, endpoint)
+    return Generation(rulebook, served, catalogue, ports, others, tools, dispatcher, endpoint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,10 @@ from assent.core.shown_definition import shown_answer
 
 logger = logging.getLogger(__name__)
 
+LISTED = frozenset({"initialize", "server/discover", "prompts/list", "resources/list", "resources/templates/list"})
+"""The methods whose answers are about the server itself and never wait for an answer of the client."""
+CLEANED = LISTED | {"completion/complete", "prompts/get"}
+"""The methods whose answers describe the server; they are short."""
 MOST_TOOLS = 20
 """How many tools one line of the log names."""
 MOST_NOTES = 100

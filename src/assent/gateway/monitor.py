@@ -32,14 +32,16 @@ class UpstreamMonitor:
 
     def __init__(
         self,
-        refresh: Callable[[str], Awaitable[float]],
+        refresh: Callable[[str, bool], Awaitable[float]],
         is_troubled: Callable[[str], bool],
         notice: Callable[[dict[str, Any]], None],
         rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        """`refresh` loads the tools of an upstream, and is told whether the upstream announced a change."""
         self._refresh, self._is_troubled, self._notice = refresh, is_troubled, notice
         self._rest = rest
         self._stale: dict[str, asyncio.Event] = {}
+        self._announced: set[str] = set()
         self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
         self.subscriptions: dict[str, Subscriptions] = {}
 
@@ -71,6 +73,7 @@ class UpstreamMonitor:
     def _on_notification(self, name: str, message: dict[str, Any]) -> None:
         """Reloads the tools on a change, which is announced after the reload; passes on other notifications."""
         if message["method"] == TOOLS_CHANGED["method"]:
+            self._announced.add(name)
             self._stale[name].set()
         else:
             self._notice(message)
@@ -82,7 +85,9 @@ class UpstreamMonitor:
                 async with asyncio.timeout(RETRY if self._is_troubled(name) else REFRESH):
                     await stale.wait()
             stale.clear()
-            busy = await self._refresh(name)
+            announced = name in self._announced
+            self._announced.discard(name)
+            busy = await self._refresh(name, announced)
             await self._rest(pause(busy))
 
     async def _keep_listening(self, link: UpstreamLink, upstream_subscriptions: Subscriptions) -> None:

@@ -54,14 +54,14 @@ class UpstreamFactory:
         self.pools: list[Pool] = []
         self.retiring: set[asyncio.Future[None]] = set()
 
-    def link(self, name: str, upstream: UpstreamSettings, *, relayed: bool, provider: str = "") -> UpstreamLink:
+    def link(self, name: str, upstream: UpstreamSettings, *, provider: str = "") -> UpstreamLink:
         """The link to an upstream, with its own pools. `provider` is the issuer of callers' tokens."""
         before = len(self.pools)
-        link = self._make(name, upstream, relayed=relayed, provider=provider)
+        link = self._make(name, upstream, provider)
         link.pools = tuple(self.pools[before:])
         return link
 
-    def _make(self, name: str, upstream: UpstreamSettings, *, relayed: bool, provider: str) -> UpstreamLink:
+    def _make(self, name: str, upstream: UpstreamSettings, provider: str) -> UpstreamLink:
         if upstream.openapi is not None:
             return self._api_link(name, upstream, upstream.openapi)
         if upstream.command is not None:
@@ -71,12 +71,7 @@ class UpstreamFactory:
         test = None
         if upstream.test is not None:
             test = self._server(f"{name} (test)", upstream, upstream.test.url, upstream.test.headers, provider)
-        # A relay passes requests on as they are; a credential belongs to one caller's request, and sessions of the old
-        # transport are ours.
-        relayable = upstream.auth is None and upstream.transport == "http"
-        return HttpLink(
-            name, live, test, relayed=relayed, relayable=relayable, per_user=upstream.identity == "per_user"
-        )
+        return HttpLink(name, live, test, per_user=upstream.identity == "per_user")
 
     def pools_of(self, name: str) -> list[Pool]:
         return [pool for pool in self.pools if pool.name == name]

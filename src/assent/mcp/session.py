@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from assent.mcp.channel import CannotAsk, can_answer
-from assent.mcp.event_log import EventLogs, SeenEventIds
+from assent.mcp.event_log import EventLogs
 from assent.mcp.jsonrpc import RequestId, settle
 
 SendMessage = Callable[[dict[str, Any]], Awaitable[None]]
@@ -32,7 +32,6 @@ class McpSession:
         self.at_end: dict[str, Callable[[], Awaitable[None]]] = {}
         self.streaming = False
         self.logs = EventLogs()
-        self.seen_events = SeenEventIds()
         self._questions: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
         self._cancelled: set[RequestId] = set()

@@ -61,10 +61,8 @@ class UpstreamLink:
     """The connections that only this link uses."""
     conditional_tools: ConditionalTools | None = None
     is_local_document = is_process = False
-    relayed = False
-    """Whether clients talk to the upstream in its own sessions."""
     streams = False
-    """Whether a caller in a relayed session expects its responses as streams."""
+    """Whether the upstream answers in sessions with streams, as its callers then do too."""
     per_user = False
     """Whether each person has an account of their own there."""
 

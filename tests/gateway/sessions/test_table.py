@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assent.gateway.sessions.table import SessionTable, SessionTaken, TooManySessions
+from assent.gateway.sessions.table import SessionTable, TooManySessions
 from assent.mcp.channel import CannotAsk
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.session import McpSession
@@ -66,14 +66,6 @@ async def test_an_idle_session_expires_and_a_used_one_does_not() -> None:
         assert sessions.find(used.id, "ann") is None
         assert sessions.find(busy.id, "ann") is busy
     assert len(sessions) == 1
-
-
-async def test_an_upstreams_id_may_not_name_the_sessions_of_two_callers() -> None:
-    sessions = table()
-    first = sessions.open("ann", "same")
-    with pytest.raises(SessionTaken):
-        sessions.open("bob", "same")
-    assert sessions.find("same", "ann") is first
 
 
 async def asked(
@@ -142,24 +134,12 @@ async def test_messages_nobody_reads_are_bounded() -> None:
 async def test_a_session_that_ends_while_it_is_used_leaves_nothing_behind() -> None:
     sessions = table()
     for _ in range(3):
-        session = sessions.open("ann", "of-the-upstream")
+        session = sessions.open("ann")
         with sessions.using(session):
             sessions.close(session)
         with sessions.using(session):
             pass
     assert not sessions._busy
-
-
-async def test_a_name_that_is_given_anew_is_busy_for_the_new_session_alone() -> None:
-    clock = Clock()
-    sessions = table(clock, idle=10)
-    earlier = sessions.open("ann", "of-the-upstream")
-    with sessions.using(earlier):
-        later = sessions.open("ann", "of-the-upstream")
-        with sessions.using(later):
-            clock.now = 100
-            assert sessions.find("nobody's", "ann") is None
-            assert sessions.find(later.id, "ann") is later
 
 
 async def test_whoever_counts_as_the_same_caller_finds_the_session() -> None:

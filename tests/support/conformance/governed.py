@@ -1,6 +1,6 @@
 """The gateway as people run it, every tool claimed: `python -m conformance.governed URL [merged]`; prints its port.
 
-`merged` adds an upstream that does not answer, so that the gateway has sessions of its own.
+`merged` adds an upstream that does not answer.
 """
 
 import asyncio

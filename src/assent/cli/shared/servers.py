@@ -91,7 +91,7 @@ async def _listed_in_its_box(name: str, upstream: UpstreamSettings) -> ToolListi
     from assent.upstreams.vault import CredentialVault
 
     vault = CredentialVault(MemoryStore(), lambda: bytes(32), time.time)  # It needs no credential to list its tools.
-    link = UpstreamFactory(vault).link(name, upstream, relayed=False)
+    link = UpstreamFactory(vault).link(name, upstream)
     assert isinstance(link, StdioLink)
     try:
         definitions = await link.load()

@@ -1,4 +1,4 @@
-"""Creates the handler of non-tool methods: a relay for one upstream, a merge of several."""
+"""The methods other than tools as one configuration serves them: one server, made of all its upstreams."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from assent.gateway.dispatch import Serve
 from assent.gateway.endpoint import NonToolHandler
 from assent.gateway.hidden_text import HiddenText
 from assent.gateway.passthrough.merged import MergedServer, MergedUpstream, NonToolSource
-from assent.gateway.passthrough.non_tool import MergedSession, SingleUpstreamRelay
-from assent.gateway.passthrough.relay import Relay
+from assent.gateway.passthrough.non_tool import MergedSession
 from assent.gateway.served_tools import ServedTools
 from assent.gateway.sessions.notifications import Notifications
 from assent.gateway.sessions.table import SessionTable
@@ -44,7 +43,7 @@ class PassthroughParts(Protocol):
 
 
 class Passthrough:
-    """Relays a single HTTP upstream unchanged, and merges any other set of upstreams into one server."""
+    """Makes one server of the prompts, resources and other offers of all upstreams."""
 
     def __init__(
         self,
@@ -58,35 +57,13 @@ class Passthrough:
         self._catalogue, self._others = catalogue, others
 
     def non_tool_handler(self) -> NonToolHandler:
-        if self.relays():
-            name, link = next(iter(self._links.items()))
-            calls, streams, *test = link.pools
-            relay = Relay(test[0], test[1]) if test else None
-            return SingleUpstreamRelay(
-                Relay(calls, streams),
-                self._runtime.sessions,
-                self._runtime.notifications,
-                relay,
-                self._absent,
-                self._others,
-                name,
-                self._runtime.hidden_text,
-            )
         return MergedSession(self._identity, self._runtime.sessions, absent=self._absent)
 
     def more(self) -> dict[str, Serve]:
         """The methods that all upstreams answer together."""
-        if self.relays():
-            return {}
-        hidden_text = self._runtime.hidden_text
         return MergedServer(
-            self._offers, self._runtime.notifications, self._absent, self._others, hidden_text
+            self._offers, self._runtime.notifications, self._absent, self._others, self._runtime.hidden_text
         ).methods()
-
-    def relays(self) -> bool:
-        """Whether non-tool methods are relayed to the only upstream."""
-        link = next(iter(self._links.values()), None)
-        return len(self._links) == 1 and link is not None and link.relayed
 
     def server_info(self) -> dict[str, Any]:
         name, link = next(iter(self._links.items())) if len(self._links) == 1 else ("", None)
@@ -113,9 +90,16 @@ class Passthrough:
         """The merged identity: the capabilities of all upstreams and the instructions of each."""
         described = {name: getattr(link, "described", None) for name, link in self._links.items()}
         known = {name: one for name, one in described.items() if one is not None}
-        said = {name: {"instructions": one.instructions} for name, one in known.items() if one.instructions}
+        said = {
+            name: {"instructions": one.instructions[:MOST_INSTRUCTIONS]}
+            for name, one in known.items()
+            if one.instructions
+        }
         texts = {name: str(self._seen(name, one)["instructions"]) for name, one in said.items()}
         alone = len(self._links) == 1
         instructions = [text if alone else f"{name}: {text}" for name, text in texts.items()]
         capabilities = merge_capabilities([one.capabilities for one in known.values()])
+        if alone:  # Extensions of one server among several could be taken for those of all.
+            own = next(iter(known.values())).capabilities if known else {}
+            capabilities |= {name: own[name] for name in ("extensions", "experimental") if name in own}
         return ServerIdentity(self.server_info(), capabilities, "\n\n".join(instructions)[:MOST_INSTRUCTIONS] or None)

@@ -1,4 +1,4 @@
-"""Merges the prompts, resources and other non-tool methods of several upstreams into one server.
+"""Merges the prompts, resources and other non-tool methods of all upstreams into one server.
 
 Prompts get the upstream's prefix like tools; a resource keeps its URI and belongs to the first upstream that has it.
 """
@@ -20,8 +20,7 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions
 from assent.gateway.dispatch import Serve
-from assent.gateway.hidden_text import HiddenText
-from assent.gateway.passthrough.descriptions import CLEANED, no_mentions
+from assent.gateway.hidden_text import CLEANED, HiddenText
 from assent.gateway.sessions.notifications import CHANGES, Notifications
 from assent.mcp.channel import ACKNOWLEDGED, SUBSCRIPTION_ID
 from assent.mcp.jsonrpc import RpcError
@@ -45,6 +44,10 @@ _LISTS = {
     "resources/templates/list": ("resources", "resourceTemplates", "uriTemplate"),
 }
 _CACHED = {"ttlMs": 0, "cacheScope": "private"}
+
+
+def no_mentions(_caller: Principal) -> Mentions:
+    return Mentions(())
 
 
 @runtime_checkable
@@ -75,7 +78,7 @@ class MergedUpstream:
 
 
 class MergedServer:
-    """Answers non-tool methods from several upstreams."""
+    """Answers non-tool methods from all upstreams."""
 
     def __init__(
         self,

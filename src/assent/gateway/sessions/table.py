@@ -12,10 +12,6 @@ class TooManySessions(Exception):
     """No room for another session, in total or for this caller."""
 
 
-class SessionTaken(Exception):
-    """An upstream gave the same session id to two callers."""
-
-
 class SessionTable:
     """The open sessions, limited in total and per caller; idle sessions expire.
 
@@ -67,15 +63,10 @@ class SessionTable:
         self.close(session)
         return True
 
-    def open(self, owner: Hashable, session_id: str | None = None) -> McpSession:
-        """Opens a session; an upstream's own id may be used as its id."""
+    def open(self, owner: Hashable) -> McpSession:
         self.check_room(owner)
         owner = self._who(owner)
-        session = McpSession(session_id or self._new_id(), owner)
-        if (earlier := self._sessions.get(session.id)) is not None:
-            if earlier.owner != owner:
-                raise SessionTaken
-            self.close(earlier)
+        session = McpSession(self._new_id(), owner)
         self._sessions[session.id] = session
         self._used[session.id] = self._clock()
         self._owned[owner] += 1

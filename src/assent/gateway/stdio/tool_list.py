@@ -9,8 +9,7 @@ from typing import Any
 
 from assent.core.principal import Principal
 from assent.core.tool_mentions import without_texts
-from assent.gateway.hidden_text import HiddenText
-from assent.gateway.passthrough.descriptions import CLEANED, LISTED
+from assent.gateway.hidden_text import CLEANED, LISTED, HiddenText
 from assent.gateway.tool_service import ToolService
 from assent.mcp.jsonrpc import RpcError
 from assent.upstreams.errors import UpstreamError

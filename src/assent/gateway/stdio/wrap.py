@@ -18,8 +18,7 @@ import orjson
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.gateway.dispatch import UPSTREAM_FAULT, Dispatcher, error_response, take_for_session
-from assent.gateway.hidden_text import HiddenText
-from assent.gateway.passthrough.descriptions import CLEANED
+from assent.gateway.hidden_text import CLEANED, HiddenText
 from assent.gateway.stdio.channel import OpenRequests, StdioChannel
 from assent.gateway.stdio.tool_list import ToolList
 from assent.gateway.tool_service import ToolService

@@ -36,13 +36,10 @@ class HttpLink(McpLink):
         live: HttpUpstream,
         test: HttpUpstream | None = None,
         *,
-        relayed: bool = False,
-        relayable: bool = True,
         per_user: bool = False,
     ) -> None:
         super().__init__(name)
-        self.per_user, self.relayed = per_user, relayed and relayable
-        self.live, self._test = live, test
+        self.per_user, self.live, self._test = per_user, live, test
 
     @property
     def described(self) -> Described | None:
@@ -50,7 +47,7 @@ class HttpLink(McpLink):
 
     @property
     def streams(self) -> bool:  # type: ignore[override]
-        return self.relayed and self.live.streams
+        return self.live.streams
 
     def subscriptions(self, notice: Notice) -> Subscriptions:
         return HttpSubscriptions(self.live, notice, per_user=self.per_user)
@@ -87,7 +84,7 @@ class HttpLink(McpLink):
 
     def _needs_session(self, mcp_request: McpRequest) -> bool:
         """Whether the upstream may ask the client on the stream, which a modern request does not allow."""
-        return mcp_request.session is not None and (self.relayed or bool(asks_of(mcp_request.capabilities)))
+        return mcp_request.session is not None and bool(asks_of(mcp_request.capabilities))
 
     async def _request_in_session(
         self,
@@ -123,8 +120,6 @@ class HttpLink(McpLink):
         """Run a request in the upstream's session for this caller, if the upstream keeps sessions."""
         principal, session = mcp_request.caller, mcp_request.session
         server = self._server_for(principal)
-        if self.relayed and session is not None:
-            return await run(SessionContext(mcp_request.version, session.id, mcp_request.capabilities))
         if not server.is_modern:
             await server.ensure_described()
         asked = session is not None and self._needs_session(mcp_request)
