@@ -22,7 +22,8 @@ from typing import Any
 
 from assent.contract.profiles import profile
 from assent.contract.wire import CONTRACT_KEY
-from assent.upstreams.openapi.api import ApiDescription, compile_tools, read_api
+from assent.upstreams.compiled_tools import UpstreamPolicy
+from assent.upstreams.openapi.api import ApiDescription, compile_one, read_api
 from assent.upstreams.openapi.document import library_of
 
 UNCOMPARED = {"fastmcp", CONTRACT_KEY}
@@ -57,7 +58,8 @@ def main() -> int:
         return 0
     started = time.perf_counter()
     api = read_api(library_of(given.document.read_text(encoding="utf-8"), str(given.document)))
-    tools = {tool.name: tool for tool in compile_tools(api, profile=profile(given.profile))}
+    policy = UpstreamPolicy("", profile(given.profile))
+    tools = {name: compile_one(tool, name, {}, policy) for name, tool in api.tools.items()}
     print(f"read and compiled in {time.perf_counter() - started:.2f} s")
     report(api, [tool.contract.side_effect.value for tool in tools.values()])
     theirs = listing(given)

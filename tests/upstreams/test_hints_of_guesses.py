@@ -69,7 +69,9 @@ def operation_hints(method: str, overlay: dict[str, Any] | None = None, **more: 
     if method == "post":
         operation["requestBody"] = sending({"type": "object", "properties": {"query": {"type": "string"}}})
     (tool,) = api({"/x": {method: operation}}, infer=classify).tools.values()
-    return dict(compile_one(tool, tool.name, overlay or {}, profile=profile("spec")).definition["annotations"])
+    return dict(
+        compile_one(tool, tool.name, overlay or {}, UpstreamPolicy("", profile("spec"))).definition["annotations"]
+    )
 
 
 def test_an_operation_has_the_hints_that_its_method_promises_and_no_laxer_ones() -> None:

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from assent.contract.profiles import profile
+from assent.contract.profiles import Profile, profile
 from assent.core.catalogue import catalogue_of
 from assent.core.outcome import Answer
+from assent.core.tool import Tool
 from assent.testing import World
-from assent.upstreams.openapi.api import ApiDescription, compile_tools
+from assent.upstreams.compiled_tools import UpstreamPolicy
+from assent.upstreams.openapi.api import ApiDescription, compile_one
 from assent.upstreams.openapi.upstream import OpenApiUpstream
 
 FREE = {"risk": "low", "autonomous": True, "confirmation": {"by": "none"}}
+
+
+def compile_tools(
+    read: ApiDescription, *, profile: Profile, overlays: Mapping[str, Any] | None = None, **terms: Any
+) -> list[Tool]:
+    """The tools of a document under these terms; overlays are contract fields by canonical name."""
+    policy = UpstreamPolicy(terms.pop("upstream", ""), profile, **terms)
+    names = {one: policy.canonical(name) for name, one in read.tools.items()}
+    return [compile_one(one, name, (overlays or {}).get(name, {}), policy) for one, name in names.items()]
 
 
 def world_of(read: ApiDescription, upstream: OpenApiUpstream, **overlays: Any) -> World:

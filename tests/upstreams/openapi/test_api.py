@@ -9,8 +9,8 @@ import pytest
 from assent.contract.profiles import profile
 from assent.contract.wire import CONTRACT_KEY
 from assent.errors import ContractError
-from assent.upstreams.openapi.api import compile_tools
 from support.openapi.documents import api, ok, parameter, ref, sending
+from support.openapi.worlds import compile_tools
 
 
 def listed(paths: dict[str, Any], named: str = "geopera", **more: Any) -> dict[str, dict[str, Any]]:

@@ -11,10 +11,10 @@ from typing import Any
 from urllib.parse import unquote
 
 from assent.contract.documents import schema_validator
-from assent.contract.profiles import HistoricNames, Profile
 from assent.contract.reader import read_contract
 from assent.core.tool import Tool, compile_tool
 from assent.errors import ContractError, Fault
+from assent.upstreams.compiled_tools import UpstreamPolicy
 from assent.upstreams.openapi.arguments import Arguments, arrange_arguments, credential_names, placeholders
 from assent.upstreams.openapi.contracts import contract_fields, overlaid
 from assent.upstreams.openapi.document import DocumentSet, Unresolved
@@ -250,51 +250,25 @@ def read_api(library: DocumentSet, *, infer: Infer | None = None, longest: int =
     return ApiDescription(tools, tuple(excluded), (*kept, *reader.findings), tuple(operations))
 
 
-def compile_tools(
-    api: ApiDescription,
-    *,
-    profile: Profile,
-    upstream: str = "",
-    prefix: str = "",
-    overlays: Mapping[str, Mapping[str, Any]] | None = None,
-    has_test: bool = False,
-) -> Iterator[Tool]:
-    """The catalogue's tools; overlays are contract fields by canonical name and replace the document's."""
-    for tool in api.tools.values():
-        canonical = prefix + tool.name
-        overlay = (overlays or {}).get(canonical, {})
-        yield compile_one(tool, canonical, overlay, profile=profile, upstream=upstream, has_test=has_test)
+def compile_one(tool: ApiTool, canonical: str, overlay: Mapping[str, Any], policy: UpstreamPolicy) -> Tool:
+    """One tool for the catalogue; `overlay` are contract fields that replace the document's.
 
-
-def compile_one(
-    tool: ApiTool,
-    canonical: str,
-    overlay: Mapping[str, Any],
-    *,
-    profile: Profile,
-    upstream: str = "",
-    has_test: bool = False,
-    historic_names: HistoricNames = False,
-    vouched: bool = False,
-    visibility: str | None = None,
-) -> Tool:
-    """One tool for the catalogue; raises ContractError if the overlay is invalid.
-
-    Unless the operator or author vouches for it, its hints are no laxer than its method.
+    Raises ContractError if the overlay is invalid. Unless the operator or author vouches for it, its hints are no
+    laxer than its method.
     """
     stated = "side_effect" in overlay or tool.is_declared
     claims = method_claims(tool.operation.method)
     return compile_tool(
         read_contract(canonical, overlaid(tool.fields, overlay)),
-        profile=profile,
-        upstream=upstream,
+        profile=policy.profile,
+        upstream=policy.upstream,
         wire_name=tool.name,
         definition=tool.definition,
-        has_test=has_test,
-        historic_names=historic_names,
+        has_test=policy.has_test,
+        historic_names=policy.historic_names,
         open_world=tool.open_world,
-        visibility=visibility,
-        claims=None if stated else claims.as_said() if vouched else claims,
+        visibility=policy.visibility,
+        claims=None if stated else claims.as_said() if policy.vouched else claims,
     )
 
 

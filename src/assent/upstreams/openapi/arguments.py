@@ -14,32 +14,12 @@ from assent.upstreams.openapi.operations import ApiOperation, ApiParameter, Body
 from assent.upstreams.openapi.schemas import NOTES, Schema, Schemas
 
 IDEMPOTENCY = "idempotency-key"
-_SET_BY_HTTP = frozenset(
-    [
-        "accept",
-        "accept-encoding",
-        "connection",
-        "content-encoding",
-        "content-length",
-        "content-type",
-        "expect",
-        "forwarded",
-        "host",
-        "keep-alive",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-        "via",
-        # With these a server handles another request than the one that the contract covers.
-        "x-http-method",
-        "x-http-method-override",
-        "x-method-override",
-        "x-original-url",
-        "x-rewrite-url",
-    ]
-)
+_SET_BY_HTTP = frozenset({
+    "accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect",
+    "forwarded", "host", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "via",
+    # With these a server handles another request than the one that the contract covers.
+    "x-http-method", "x-http-method-override", "x-method-override", "x-original-url", "x-rewrite-url",
+})  # fmt: skip
 _CREDENTIAL = re.compile(
     r"(?:.*[-_])?(?:authorization|authentication|auth|cookie|set-cookie|api[-_]?key|secret|secret[-_]key|password"
     r"|credentials?|(?:access|auth|bearer|id|security|session|csrf|xsrf)[-_]?token|api[-_]?token|jwt)\Z"

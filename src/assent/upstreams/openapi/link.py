@@ -97,6 +97,8 @@ class OpenApiLink(UpstreamLink):
         policy: UpstreamPolicy,
         unaccepted: Mapping[str, str] | None = None,
     ) -> CompiledTools:
+        from assent.upstreams.openapi.api import compile_one
+
         tools: list[Tool] = []
         hidden: dict[str, tuple[str, ...]] = {}
         withheld = {policy.canonical(one.name): one.reason for one in self.api.excluded}
@@ -113,7 +115,7 @@ class OpenApiLink(UpstreamLink):
                 withheld[canonical] = shown.unusable
                 continue
             try:
-                tools.append(_compile(_as_shown(tool, shown), canonical, overlays.get(canonical, {}), policy))
+                tools.append(compile_one(_as_shown(tool, shown), canonical, overlays.get(canonical, {}), policy))
                 if shown.removed:
                     hidden[canonical] = tuple(dict.fromkeys(shown.removed))
             except ContractError as error:
@@ -143,22 +145,6 @@ def _as_shown(tool: ApiTool, shown: Shown) -> ApiTool:
     """The tool as agents get it; the texts of its contract come from the same document."""
     texts = {key: shown.text(tool.fields[key], f"/{key}") for key in _TEXTS if key in tool.fields}
     return replace(tool, definition=shown.definition, fields={**tool.fields, **texts})
-
-
-def _compile(tool: ApiTool, canonical: str, overlay: Mapping[str, Any], policy: UpstreamPolicy) -> Tool:
-    from assent.upstreams.openapi.api import compile_one
-
-    return compile_one(
-        tool,
-        canonical,
-        overlay,
-        profile=policy.profile,
-        upstream=policy.upstream,
-        has_test=policy.has_test,
-        historic_names=policy.historic_names,
-        vouched=policy.vouched,
-        visibility=policy.visibility,
-    )
 
 
 def _info(root: Mapping[str, Any]) -> dict[str, Any]:

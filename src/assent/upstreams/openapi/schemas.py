@@ -17,27 +17,11 @@ _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("properties", "patternProperties", "dependentSchemas")
 _SINGLE = frozenset((*_ONE, *_ONE_MORE))
 _NESTED = _SINGLE.union(_LISTS, _MAPS)
-_LIMITS = frozenset(
-    [
-        "multipleOf",
-        "maximum",
-        "exclusiveMaximum",
-        "minimum",
-        "exclusiveMinimum",
-        "maxLength",
-        "minLength",
-        "pattern",
-        "maxItems",
-        "minItems",
-        "uniqueItems",
-        "maxContains",
-        "minContains",
-        "maxProperties",
-        "minProperties",
-        "required",
-        "dependentRequired",
-    ]
-)
+_LIMITS = frozenset({
+    "multipleOf", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength", "pattern",
+    "maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties", "minProperties",
+    "required", "dependentRequired",
+})  # fmt: skip
 NOTES = frozenset(["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"])
 _KEPT = _LIMITS | NOTES | frozenset(["type", "enum", "const", "format", "contentEncoding", "contentMediaType"])
 

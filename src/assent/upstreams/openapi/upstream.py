@@ -14,6 +14,7 @@ from assent.ports import NotReached, NotRun, OutcomeUnknown
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.http.connection import UpstreamResponse
 from assent.upstreams.http.pool import Pool
+from assent.upstreams.link import arguments_with_key
 from assent.upstreams.openapi.api import ApiDescription, ApiTool, Routes
 from assent.upstreams.openapi.arguments import Arguments
 from assent.upstreams.openapi.encoding import Unsendable, accepted, check_field
@@ -138,7 +139,7 @@ class OpenApiUpstream:
         """The result of a call. Raises NotReached or NotRun (nothing was done), OutcomeUnknown or ToolFailed."""
         contract = call.tool.contract
         tool = self._tool(call.tool.wire_name)
-        arguments = self._arguments(call.tool, dict(call.arguments), key)
+        arguments = arguments_with_key(call, key)
         request = self._request(tool, arguments, self._key_header(tool, contract, key))
         is_read = contract.side_effect is Tier.READ or call.dry_run
         answered = await exchange(self._send, request, self.bounds.body)
@@ -159,18 +160,6 @@ class OpenApiUpstream:
         if name not in self.api.tools:
             raise NotReached(f"the document has no operation {name[:80]!r}")
         return self.api.tools[name]
-
-    def _arguments(self, tool: Tool, arguments: dict[str, Any], key: str | None) -> dict[str, Any]:
-        """The service's own arguments: Assent's are removed, and the key is added if it is an argument."""
-        contract = tool.contract
-        if contract.dry_run.mode != "none" and not tool.rehearses:
-            arguments.pop(contract.dry_run.argument, None)
-        argument = contract.idempotency.argument
-        if argument and not tool.takes_key:
-            arguments.pop(argument, None)
-        if argument and key is not None and contract.idempotency.forward == "argument":
-            arguments[argument] = key
-        return arguments
 
     def _key_header(self, tool: ApiTool, contract: Contract, key: str | None) -> tuple[tuple[str, str], ...]:
         """The key as a header, if the contract says that the service honours keys."""
