@@ -27,6 +27,8 @@ _FEATURES = {
     "lint": "assent.checks.lint.attacks",
     "lint_target": "assent.checks.lint.target",
     "hosts": "assent.checks.hosts.matrix",
+    "replay": "assent.checks.history.replay",
+    "recorded_call": "assent.checks.history.recorded_call",
     "telemetry": "assent.gateway.telemetry",
     "api": "assent.people.api.app",
     "hooks": "assent.hooks.process",

@@ -53,8 +53,8 @@ class ActivityFilter:
 
     @property
     def caller(self) -> bytes:
-        """What the values of every wanted entry hold; nothing where the name has a `*`."""
-        return b"" if self.principal is None or "*" in self.principal else orjson.dumps(self.principal)
+        """What the values of every wanted entry hold; nothing where the name is a pattern."""
+        return b"" if self.principal is None or set("*?[") & set(self.principal) else orjson.dumps(self.principal)
 
     def takes_kind(self, kind: str) -> bool:
         return (self.every or kind in _KINDS) and self.kind in (None, kind)

@@ -13,7 +13,7 @@ import click
 
 from assent.audit.leaf import BadEntry
 from assent.audit.signer import AuditLogError
-from assent.checks.history.recorded_call import RecordedTools, recorded_calls
+from assent.checks.history.recorded_call import RecordedTools, known_callers, recorded_calls
 from assent.checks.history.replay import ChangedDecision, Replay, as_json
 from assent.checks.history.replay import replay as replay_log
 from assent.checks.history.suggest import Usage, suggest_guards, suggest_scopes, suggestions_text
@@ -21,11 +21,9 @@ from assent.cli.shared.log_access import moment, progress_bar
 from assent.cli.shared.policies import tools_of
 from assent.cli.shared.store_access import deciding_ports
 from assent.config.anchors import log_signer_of
-from assent.config.callers import principal_of
 from assent.config.load import UNASKED, find_settings
 from assent.config.model import Settings
 from assent.core.catalogue import Catalogue
-from assent.core.principal import KINDS, Kind, Principal
 from assent.core.question import visible
 from assent.core.tool import Tool
 from assent.errors import Fault, SettingsError
@@ -126,51 +124,6 @@ def _has_test(settings: Settings, upstream: str) -> bool:
     """Whether a recorded test call could be served; one of an upstream that is not configured could be then."""
     configured = settings.upstreams.get(upstream)
     return configured is None or configured.test is not None
-
-
-class KnownCallers:
-    """Callers with the scopes that the configuration or a stored key gives them now."""
-
-    def __init__(self, known: Mapping[tuple[str, str], Principal]) -> None:
-        self.known = known
-        self._found: dict[tuple[Any, ...], tuple[Principal, bool]] = {}
-
-    def find(self, values: Mapping[str, Any], mode: str) -> tuple[Principal, bool]:
-        """The principal of recorded values, and whether its scopes are known; if not, it has all of them."""
-        place = (values["tenant"], values["principal"], values["kind"], mode, *values.get("actors", ()))
-        if place not in self._found:
-            self._found[place] = self._make(values, mode)
-        return self._found[place]
-
-    def _make(self, values: Mapping[str, Any], mode: str) -> tuple[Principal, bool]:
-        given = self.known.get((values["tenant"], values["principal"]))
-        kind: Kind = values["kind"] if values["kind"] in KINDS else "agent"
-        actors = tuple(Principal(str(one), "agent") for one in values.get("actors", ()))
-        scopes = given.scopes if given is not None else frozenset({"*"})
-        roles, groups = (given.roles, given.groups) if given is not None else (frozenset(), frozenset())
-        return (
-            Principal(
-                str(values["principal"]),
-                kind,
-                str(values["tenant"]),
-                scopes,
-                roles,
-                mode="test" if mode == "test" else "live",
-                actors=actors,
-                groups=groups,
-            ),
-            given is not None,
-        )
-
-
-async def known_callers(settings: Settings, log: Store) -> KnownCallers:
-    """The callers of the configuration, and those with a key in the store."""
-    auth = settings.auth
-    found = [record.principal for record in await log.keys()]
-    found += [principal_of(key) for key in auth.api_keys]
-    found += [principal_of(auth.stdio, "local")] if auth.stdio else []
-    found += [principal_of(auth.anonymous, "anonymous")] if auth.anonymous else []
-    return KnownCallers({(one.tenant, one.id): one for one in found})
 
 
 def report_text(found: Replay, state: LogState) -> str:

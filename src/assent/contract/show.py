@@ -102,7 +102,7 @@ def show(contract: Contract) -> str:
     if exception := exception_of(contract):
         lines.append(f"  {'Exception':<{_WIDTH}}{_text(exception)}")
     implied = _default_values(contract)
-    for name, values in _fields(contract).items():
+    for name, values in contract_lines(contract).items():
         mark = f"  {MARK}" if name in implied and implied[name] == getattr(contract, name) else ""
         first, *more = values or ["none"]
         lines.append(f"  {name.replace('_', ' ').capitalize():<{_WIDTH}}{first}{mark}")
@@ -119,7 +119,7 @@ def _default_values(contract: Contract) -> dict[str, Any]:
     return {**follows, "risk": read_contract(contract.name.replace("*", "x"), tier).risk}
 
 
-def _fields(c: Contract) -> dict[str, list[str]]:
+def contract_lines(c: Contract) -> dict[str, list[str]]:
     """Every field in the order in which people ask about them: the thirteen main fields first."""
     return {
         "description": [_text(c.description)] if c.description else [],

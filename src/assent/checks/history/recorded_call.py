@@ -10,9 +10,12 @@ import orjson
 
 from assent.audit.leaf_reader import unpack
 from assent.audit.log_reader import CHUNK
+from assent.config.callers import principal_of
+from assent.config.model import Settings
 from assent.contract.model import Contract
 from assent.contract.reader import read_contract
 from assent.core.catalogue import Catalogue
+from assent.core.principal import KINDS, Kind, Principal
 from assent.core.tool import Tool, compile_tool
 from assent.ports import RawLogRow, Store
 
@@ -69,9 +72,10 @@ class RecordedCall:
         return self.kind in ("intent", "read")
 
 
-async def recorded_calls(store: Store, since: int = 0) -> AsyncIterator[RecordedCall | int]:
-    """Every recorded call from a time (milliseconds) on, in log order; after each page its last index."""
-    after = -1
+async def recorded_calls(store: Store, since: int = 0, after: int = -1) -> AsyncIterator[RecordedCall | int]:
+    """Every recorded call after a place and from a time (milliseconds) on, in log order; after each page its last
+    index.
+    """
     while rows := await store.sealed(after=after, limit=CHUNK):
         for row in rows:
             found = _read_or_count(row, since)
@@ -171,3 +175,48 @@ def _recorded_contract(facts: Mapping[str, Any], asks: bool, rehearses: bool) ->
     fields |= {"dry_run": {"mode": "offered"}} if rehearses else {}
     fields |= {"idempotency": {"key": "auto"}} if facts["tier"] == "external_spend" else {}
     return read_contract(facts["tool"], fields)
+
+
+class KnownCallers:
+    """Callers with the scopes that the configuration or a stored key gives them now."""
+
+    def __init__(self, known: Mapping[tuple[str, str], Principal]) -> None:
+        self.known = known
+        self._found: dict[tuple[Any, ...], tuple[Principal, bool]] = {}
+
+    def find(self, values: Mapping[str, Any], mode: str) -> tuple[Principal, bool]:
+        """The principal of recorded values, and whether its scopes are known; if not, it has all of them."""
+        place = (values["tenant"], values["principal"], values["kind"], mode, *values.get("actors", ()))
+        if place not in self._found:
+            self._found[place] = self._make(values, mode)
+        return self._found[place]
+
+    def _make(self, values: Mapping[str, Any], mode: str) -> tuple[Principal, bool]:
+        given = self.known.get((values["tenant"], values["principal"]))
+        kind: Kind = values["kind"] if values["kind"] in KINDS else "agent"
+        actors = tuple(Principal(str(one), "agent") for one in values.get("actors", ()))
+        scopes = given.scopes if given is not None else frozenset({"*"})
+        roles, groups = (given.roles, given.groups) if given is not None else (frozenset(), frozenset())
+        return (
+            Principal(
+                str(values["principal"]),
+                kind,
+                str(values["tenant"]),
+                scopes,
+                roles,
+                mode="test" if mode == "test" else "live",
+                actors=actors,
+                groups=groups,
+            ),
+            given is not None,
+        )
+
+
+async def known_callers(settings: Settings, log: Store) -> KnownCallers:
+    """The callers of the configuration, and those with a key in the store."""
+    auth = settings.auth
+    found = [record.principal for record in await log.keys()]
+    found += [principal_of(key) for key in auth.api_keys]
+    found += [principal_of(auth.stdio, "local")] if auth.stdio else []
+    found += [principal_of(auth.anonymous, "anonymous")] if auth.anonymous else []
+    return KnownCallers({(one.tenant, one.id): one for one in found})

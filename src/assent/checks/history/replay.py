@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -137,14 +138,16 @@ async def replay(
     *,
     unfit: Callable[[Tool], bool] = lambda _: False,
     since: int = 0,
+    after: int = -1,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Replay:
-    """Decide every recorded call again under these ports, at its recorded time.
+    """Decide every recorded call again under these ports, at its recorded time. Other tasks go on meanwhile.
 
     `unfit` says whether policies do not fit a tool as it is known here; its calls are not replayed.
     """
     found, judge = Replay(), _Judge(ports, tools, callers, unfit)
-    async for recorded in recorded_calls(log, since):
+    async for recorded in recorded_calls(log, since, after):
+        await asyncio.sleep(0)
         if isinstance(recorded, int):
             progress(recorded + 1)
             continue

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, NotRequired
 
 from pydantic import AfterValidator, StringConstraints, WithJsonSchema
 from typing_extensions import TypedDict
 
-from assent.audit.activity import ActivityFilter, ActivityLine, ActivityReader
+from assent.audit.activity import ActivityFilter, ActivityLine, ActivityPage, ActivityReader
 from assent.audit.sentences import OBSERVED, OUTCOMES
 from assent.contract.tiers import Tier
 from assent.core.action_template import ActionTemplate, BadTemplate
@@ -89,22 +90,25 @@ class FeedFilter(TypedDict, total=False):
 @get("/api/feed", Feed, FeedFilter, who="operators: all; people: their tenant's", refusals=("api.not_entitled",))
 async def list_activity(asked: ApiRequest) -> dict[str, Any]:
     """Read the activity feed, newest first."""
-    scope = record_scope_of(asked.principal)
-    if scope.principal is not None:
-        raise ApiProblem("api.not_entitled", "The feed is for people, and for programs with the role operator.")
     query = asked.query
     wanted = ActivityFilter(
         **{name: query[name] for name in ("tool", "tier", "outcome", "principal", "upstream") if name in query},
         open_world=query.get("open_world") == "true",
         since=moment(query.get("since"), asked.ports.now()),
         until=moment(query.get("until"), asked.ports.now()),
-        tenant=scope.tenant,
     )
-    reader = ActivityReader(
-        asked.ports.store, wanted, templates_of(asked.ports.catalogue()), int(query.get("limit", 100))
-    )
-    page = await reader.page(query.get("before"))
+    page = await lines_of(asked, wanted, int(query.get("limit", 100)), query.get("before"))
     return {"lines": [line_json(line) for line in page.lines], "next": page.next}
+
+
+async def lines_of(asked: ApiRequest, wanted: ActivityFilter, limit: int, before: int | None = None) -> ActivityPage:
+    """Lines that this principal may see. However long the log is, a bounded part of it is read."""
+    scope = record_scope_of(asked.principal)
+    if scope.principal is not None:
+        raise ApiProblem("api.not_entitled", "The feed is for people, and for programs with the role operator.")
+    wanted = wanted if scope.tenant is None else replace(wanted, tenant=scope.tenant)
+    reader = ActivityReader(asked.ports.store, wanted, templates_of(asked.ports.catalogue()), limit)
+    return await reader.page(before)
 
 
 def line_json(line: ActivityLine) -> dict[str, Any]:

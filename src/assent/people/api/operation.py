@@ -7,7 +7,7 @@ the OpenAPI document and the reference page.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 from urllib.parse import parse_qsl
@@ -108,21 +108,17 @@ class Operation:
             given = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=20)
         except ValueError:
             raise ApiProblem("api.malformed", "The query is not valid URL-encoded text.") from None
-        if twice := next((name for name, _ in given if [one for one, _ in given].count(name) > 1), None):
-            raise ApiProblem("api.malformed", f"{twice[:40]} is given twice.")
-        return self.read_fields(dict(given))
+        return self.read_pairs(given)
 
-    def read_fields(self, given: Mapping[str, str]) -> dict[str, Any]:
-        """The same from texts by name."""
+    def read_pairs(self, given: Sequence[tuple[str, str]]) -> dict[str, Any]:
+        """The same from names and texts."""
+        names = [name for name, _ in given]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ApiProblem("api.malformed", f"{twice[:40]} is given twice.")
         try:
             return dict(self._reader(self.query or NoFields).validate_python(dict(given)))
         except ValidationError as error:
             raise ApiProblem("api.malformed", self._query_fault(error.errors()[0])) from None
-
-    def read_form(self, fields: Mapping[str, str]) -> dict[str, Any]:
-        """The filters of a page. A form sends empty fields; they and fields of the page itself are no filters."""
-        known = (self.query or NoFields).__annotations__
-        return self.read_fields({name: value for name, value in fields.items() if value and name in known})
 
     def _query_fault(self, fault: Any) -> str:
         name = str(fault["loc"][0])

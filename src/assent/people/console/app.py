@@ -41,7 +41,7 @@ _FIELDS = {
 
 GROUPS = (
     ("", ("Overview", "Approvals", "Activity")),
-    ("Control", ("Tools", "Upstreams", "Stop switch")),
+    ("Control", ("Tools", "Agents", "Rules", "Upstreams", "Stop switch")),
     ("Records", ("Audit", "Claims", "Conversations")),
     ("Access", ("Connections", "Applications", "Keys", "Accounts")),
 )
@@ -56,6 +56,7 @@ class MenuEntry:
     href: str
     roles: frozenset[str]
     icon: str
+    is_used: Callable[[PageRequest], bool]
 
 
 Menu = tuple[tuple[str, tuple[MenuEntry, ...]], ...]
@@ -71,7 +72,8 @@ def menu_of(pages: Sequence[Page]) -> Menu:
 
 
 def _entry(label: str, page: Page) -> MenuEntry:
-    return MenuEntry(label, f"/console{page.path}", page.roles or EVERYONE, label.lower().replace(" ", "-"))
+    icon = label.lower().replace(" ", "-")
+    return MenuEntry(label, f"/console{page.path}", page.roles or EVERYONE, icon, page.is_used)
 
 
 class Console:
@@ -162,7 +164,16 @@ class Console:
                     raise PageError(403, "You may not open this page.", f"It needs one of these roles: {allowed}.")
             if page.method == "POST":
                 given = await _with_form(given)
-            return await page.handler(given)
+            try:
+                return await page.handler(given)
+            except ApiProblem as problem:
+                if page.form_of is None or problem.status not in (404, 409, 422):
+                    raise
+                given.problems.append(problem)
+                try:
+                    return await page.form_of(given)
+                except (PageError, ApiProblem):
+                    raise problem from None
 
         return endpoint
 
@@ -185,9 +196,7 @@ class Console:
             given = await self._page_request(request)
         except StoreError:
             given = PageRequest(request, self._context, None)
-        wrong_filter = status in (400, 422) and request.method == "GET" and bool(request.url.query)
-        unfiltered = request.url.path if wrong_filter else None
-        return given.render("error.html", status, title=title, detail=detail, unfiltered=unfiltered)
+        return given.render("error.html", status, title=title, detail=detail)
 
 
 async def _with_form(given: PageRequest) -> PageRequest:

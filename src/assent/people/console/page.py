@@ -16,6 +16,7 @@ from assent.core.principal import Principal
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.gateway.state import GatewayState
 from assent.people.api.operation import OPERATIONS, ApiRequest
+from assent.people.api.problems import ApiProblem
 from assent.people.console.templating import render_template
 from assent.people.sessions import ConsoleSession, Sessions
 from assent.ports import Ports
@@ -94,6 +95,8 @@ class PageRequest:
     session: ConsoleSession | None
     form: Mapping[str, list[str]] = field(default_factory=dict)
     """Fields of a POST form; the anti-forgery token is checked and removed."""
+    problems: list[ApiProblem] = field(default_factory=list)
+    """Why the input is refused; the page shows it beside the field, with the input."""
 
     @property
     def principal(self) -> Principal:
@@ -117,13 +120,28 @@ class PageRequest:
         """Whether the person has one of these roles."""
         return self.session is not None and bool(self.session.principal.roles & roles)
 
-    def filters(self, handler: Any, also: tuple[str, ...] = ()) -> dict[str, Any]:
-        """The filters in the address, read by the rules of the operation behind the page; empty ones do not count."""
+    def kept(self, name: str, default: str = "") -> str:
+        """What a field shows: the input that was refused, or this."""
+        return self.field(name, default) if self.problems else default
+
+    def fault(self, name: str) -> str:
+        """What is wrong with a field of the refused input; empty if nothing is."""
+        details = [one.detail.partition(": ") for one in self.problems]
+        return next((said for place, _, said in details if said and place.partition("/")[0] == name), "")
+
+    def filters(self, handler: Any, also: tuple[str, ...] = (), *, strict: bool = False) -> dict[str, Any]:
+        """The filters in the address, read by the rules of the operation behind the page; empty ones do not count.
+
+        If one is wrong, none is used and the page says so; with `strict` nothing is shown.
+        """
         given = [(name, value) for name, value in self.request.query_params.multi_items() if value]
-        given = [(name, value) for name, value in given if name not in also]
-        if twice := next((name for name, _ in given if [one for one, _ in given].count(name) > 1), None):
-            raise PageError(400, f"The filter {twice[:40]} is given twice.", "Give it once.")
-        return OPERATIONS[handler].read_fields(dict(given))
+        try:
+            return OPERATIONS[handler].read_pairs([pair for pair in given if pair[0] not in also])
+        except ApiProblem as problem:
+            if strict:
+                raise
+            self.problems.append(problem)
+            return {}
 
     async def api(self, handler: Any, *, form: Mapping[str, Any] | None = None, **rest: Any) -> dict[str, Any]:
         """Run one operation of `/api` as the signed-in person, so that both decide alike.
@@ -143,7 +161,7 @@ class PageRequest:
         return ApiRequest(self.principal, context.ports(), dict(self.path), {}, {}, "console", context.gateway)
 
     def render(self, template: str, status: int = 200, **values: Any) -> Response:
-        response = HTMLResponse(render_template(template, self, values), status)
+        response = HTMLResponse(render_template(template, self, values), max([status, *(p.status for p in self.problems)]))
         if "assent_notice" in self.request.cookies:  # a notice is shown once
             response.delete_cookie("assent_notice", path="/console")
         return response
@@ -171,6 +189,10 @@ class Page:
     roles: frozenset[str] | None
     menu: str = ""
     """The label in the navigation; empty for pages that are reached from others."""
+    form_of: PageHandler | None = None
+    """The page with the form of this action. Where the input is refused, it is shown again with the input."""
+    is_used: Callable[[PageRequest], bool] = lambda _: True
+    """Whether the configuration gives this page something to show; otherwise the navigation folds it away."""
 
 
 def address_of(page: PageRequest) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,8 @@ def _environment() -> Environment:
         "visible_lines": _visible_lines,
         "iso": as_iso,
         "pretty": as_pretty,
+        "chart_top": chart_top,
+        "chart_ticks": chart_ticks,
     }
     return environment
 
@@ -59,9 +62,11 @@ def render_template(name: str, page: PageRequest, values: dict[str, Any]) -> str
 
 
 def _menu(page: PageRequest) -> list[tuple[str, list[Any]]]:
-    """The navigation, without what this person may not open."""
-    groups = page.request.scope.get("console_menu", ())
-    return [(group, [entry for entry in entries if page.may(entry.roles)]) for group, entries in groups]
+    """The navigation, without what this person may not open. What the configuration does not use comes last."""
+    groups = page.request.scope.get("console_menu", ()) if page.session is not None else ()
+    allowed = [(group, [entry for entry in entries if page.may(entry.roles)]) for group, entries in groups]
+    used = [(group, [entry for entry in entries if entry.is_used(page)]) for group, entries in allowed]
+    return [*used, ("Not in use", [entry for _, entries in allowed for entry in entries if not entry.is_used(page)])]
 
 
 def _notice(page: PageRequest) -> str:
@@ -114,3 +119,16 @@ def as_until(at: float) -> str:
 def is_soon(at: float) -> bool:
     """Whether little time is left, so that a page says so in red."""
     return at - time.time() < SOON
+
+
+def chart_top(points: Sequence[tuple[str, int, int]]) -> int:
+    """Where the axis of a chart ends: an even, round number that no column exceeds."""
+    most = max((did + refused for _, did, refused in points), default=0)
+    size = int(10 ** (len(str(most)) - 1))
+    return max(2, min(size * step for step in (1, 2, 4, 6, 8, 10) if size * step >= most))
+
+
+def chart_ticks(points: Sequence[tuple[str, int, int]]) -> list[str]:
+    """The names under a chart: first, middle and last; of a few points all."""
+    names = [name for name, _, _ in points]
+    return names if len(names) <= 7 else [names[0], names[len(names) // 2], names[-1]]

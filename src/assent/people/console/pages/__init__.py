@@ -6,6 +6,7 @@ from assent.people.console.page import Page
 from assent.people.console.pages import (
     accounts,
     activity,
+    agents,
     approvals,
     audit,
     authorize,
@@ -15,6 +16,8 @@ from assent.people.console.pages import (
     keys,
     overview,
     passkeys,
+    rules,
+    search,
     signin,
     signin_oidc,
     step_up,
@@ -25,6 +28,8 @@ from assent.people.console.pages import (
 STORE_PAGES: tuple[Page, ...] = (
     *approvals.PAGES,
     *tools.PAGES,
+    *agents.PAGES,
+    *search.PAGES,
     *activity.PAGES,
     *audit.PAGES,
     *claims.PAGES,
@@ -38,6 +43,7 @@ STORE_PAGES: tuple[Page, ...] = (
 PAGES: tuple[Page, ...] = (
     *STORE_PAGES,
     *overview.PAGES,
+    *rules.PAGES,
     *definitions.PAGES,
     *connections.PAGES,
     *authorize.PAGES,

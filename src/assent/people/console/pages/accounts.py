@@ -126,9 +126,9 @@ async def finish_enrolment(page: PageRequest, account: Account, action: str, met
 
 
 PAGES = (
-    Page("GET", "/accounts", show_accounts, ADMINS, "Accounts"),
-    Page("POST", "/accounts", create, ADMINS),
-    Page("POST", "/accounts/{name}/roles", set_roles, ADMINS),
+    Page("GET", "/accounts", show_accounts, ADMINS, "Accounts", is_used=lambda page: page.context.settings().accounts),
+    Page("POST", "/accounts", create, ADMINS, form_of=show_accounts),
+    Page("POST", "/accounts/{name}/roles", set_roles, ADMINS, form_of=show_accounts),
     Page("POST", "/accounts/{name}/reset", reset, ADMINS),
     Page("POST", "/accounts/{name}/disable", disable, ADMINS),
     Page("GET", "/enrol", show_enrolment, PUBLIC),

@@ -24,8 +24,8 @@ COLUMNS = ("time", "index", "who", "text", "outcome", "tool", "tier", "risk", "u
 
 async def show_activity(page: PageRequest) -> Response:
     """The newest lines; `?format=csv` and `?format=json` give all lines of the same view."""
-    query = page.filters(list_activity, also=("format",))
     form = page.query.get("format", "")
+    query = page.filters(list_activity, also=("format",), strict=bool(form))
     if form not in ("", "csv", "json"):
         raise PageError(400, "There is no such format.", "Use csv or json.")
     if form:
@@ -48,11 +48,11 @@ async def show_activity(page: PageRequest) -> Response:
 
 
 async def show_csv(page: PageRequest) -> Response:
-    return await export_activity(page, page.filters(list_activity), "csv")
+    return await export_activity(page, page.filters(list_activity, strict=True), "csv")
 
 
 async def show_json(page: PageRequest) -> Response:
-    return await export_activity(page, page.filters(list_activity), "json")
+    return await export_activity(page, page.filters(list_activity, strict=True), "json")
 
 
 async def export_activity(page: PageRequest, query: Mapping[str, Any], form: str) -> Response:

@@ -163,9 +163,13 @@ def _host(url: str) -> str:
     return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}: (an application on this machine)"
 
 
+def _is_used(page: PageRequest) -> bool:
+    return page.context.gateway is not None and page.context.gateway.settings.auth.embedded is not None
+
+
 PAGES = (
     Page("GET", "/authorize", show_request, EVERYONE),
     Page("POST", "/authorize", decide_request, EVERYONE),
-    Page("GET", "/applications", show_grants, EVERYONE, "Applications"),
+    Page("GET", "/applications", show_grants, EVERYONE, "Applications", is_used=_is_used),
     Page("POST", "/applications/{id}/end", end_grant, EVERYONE),
 )

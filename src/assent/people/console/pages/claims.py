@@ -5,12 +5,11 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from assent.people.api.claims import list_claims, settle_claim, show_claim
-from assent.people.console.page import EVERYONE, OPERATORS, Page, PageError, PageRequest
+from assent.people.api.problems import ApiProblem
+from assent.people.console.page import EVERYONE, OPERATORS, Page, PageRequest
 from assent.people.console.pages.activity import address
 
 ON_A_PAGE = 50
-FINDINGS = ("done", "not-done", "failed")
-MOST_NOTE = 2000
 
 
 async def show_claims(page: PageRequest) -> Response:
@@ -31,13 +30,10 @@ async def show_one(page: PageRequest) -> Response:
 async def settle_one(page: PageRequest) -> Response:
     """Settle with a finding and a note that says how the operator knows."""
     finding, note = page.field("finding"), page.field("note").strip()
-    if finding not in FINDINGS:
-        raise PageError(422, "No finding was chosen.", "Say whether it was done, was not done, or failed.")
-    if not note or len(note) > MOST_NOTE:
-        detail = f"Write where you looked and what you saw, in at most {MOST_NOTE} characters. The log keeps it."
-        raise PageError(422, "The note is missing or too long.", detail)
+    if not note:
+        raise ApiProblem("api.invalid", "note: write where you looked and what you saw. The log keeps it.")
     body = {"finding": finding, "note": note}
-    await page.api(settle_claim, names={"claim": page.path["claim"]}, body=body)
+    await page.api(settle_claim, names={"claim": page.path["claim"]}, form=body)
     said = "Settled. A retry with the same key is answered accordingly."
     return page.redirect(f"/console/claims/{page.path['claim']}", said)
 
@@ -45,5 +41,5 @@ async def settle_one(page: PageRequest) -> Response:
 PAGES = (
     Page("GET", "/claims", show_claims, EVERYONE, "Claims"),
     Page("GET", "/claims/{claim}", show_one, EVERYONE),
-    Page("POST", "/claims/{claim}/settle", settle_one, OPERATORS),
+    Page("POST", "/claims/{claim}/settle", settle_one, OPERATORS, form_of=show_one),
 )

@@ -109,6 +109,6 @@ def word_diff(before: str | None, after: str | None) -> list[Part]:
 PAGES = (
     Page("GET", "/tools/changes", show_changes, OPERATORS),
     Page("POST", "/tools/changes/review", review_changes, OPERATORS),
-    Page("POST", "/tools/changes/accept", accept_changes, OPERATORS),
-    Page("POST", "/tools/changes/keep", keep_changes, OPERATORS),
+    Page("POST", "/tools/changes/accept", accept_changes, OPERATORS, form_of=review_changes),
+    Page("POST", "/tools/changes/keep", keep_changes, OPERATORS, form_of=review_changes),
 )

@@ -61,6 +61,6 @@ async def _shown(page: PageRequest, made: dict[str, Any] | None = None) -> Respo
 
 PAGES = (
     Page("GET", "/keys", show_keys, KEEPERS, "Keys"),
-    Page("POST", "/keys", make_key, KEEPERS),
+    Page("POST", "/keys", make_key, KEEPERS, form_of=show_keys),
     Page("POST", "/keys/{start}/revoke", revoke_one, KEEPERS),
 )

@@ -63,7 +63,7 @@ async def release_stop(page: PageRequest) -> Response:
 
 PAGES = (
     Page("GET", "/stop", show_stops, EVERYONE, "Stop switch"),
-    Page("POST", "/stop", stop_calls, OPERATORS),
-    Page("POST", "/stop/{id}/ease", ease_stop, OPERATORS),
-    Page("POST", "/stop/{id}/release", release_stop, OPERATORS),
+    Page("POST", "/stop", stop_calls, OPERATORS, form_of=show_stops),
+    Page("POST", "/stop/{id}/ease", ease_stop, OPERATORS, form_of=show_stops),
+    Page("POST", "/stop/{id}/release", release_stop, OPERATORS, form_of=show_stops),
 )

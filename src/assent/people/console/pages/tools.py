@@ -7,12 +7,15 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
+from assent.contract.show import contract_lines
 from assent.contract.tiers import Risk, Tier
-from assent.people.api.operation import OPERATIONS
 from assent.people.api.problems import ApiProblem
 from assent.people.api.tools import list_tools, show_tool
-from assent.people.console.page import EVERYONE, OPERATORS, Page, PageError, PageRequest
+from assent.people.console.page import EVERYONE, KEEPERS, OPERATORS, Page, PageError, PageRequest
+from assent.people.console.pages.agents import known_callers, tools_for
 from assent.people.console.pages.definitions import GRADES, change_of
+from assent.people.console.pages.overview import STAFF
+from assent.people.console.pages.rules import Objections, rule_rows
 
 PAGE = 200
 _FILTERS = ("name", "upstream", "tier", "risk", "confirmation", "state", "used")
@@ -22,8 +25,8 @@ _RISKS = [one.value for one in Risk]
 
 async def show_tools(page: PageRequest) -> Response:
     """A page of tools, the riskiest first within it; every filter is part of the address."""
-    query = OPERATIONS[list_tools].read_form({**page.query, "limit": str(PAGE)})
-    found = await page.api(list_tools, query=query)
+    query = page.filters(list_tools)
+    found = await page.api(list_tools, query={"limit": PAGE, **query})
     state = page.context.gateway
     operator, catalogue = page.may(OPERATORS), page.context.ports().catalogue()
     return page.render(
@@ -71,8 +74,31 @@ async def show_one_tool(page: PageRequest) -> Response:
     if tool is None and change is None and reason is None:
         raise PageError(404, "There is no such tool.", "It may be withheld, or not for you to see.")
     return page.render(
-        "tool.html", name=name, tool=tool, reason=reason, change=change, grades=GRADES, operator=page.may(OPERATORS)
+        "tool.html",
+        name=name,
+        tool=tool,
+        reason=reason,
+        change=change,
+        grades=GRADES,
+        operator=page.may(OPERATORS),
+        **await _around(page, name if tool is not None else ""),
     )
+
+
+async def _around(page: PageRequest, name: str) -> dict[str, Any]:
+    """The contract of a served tool in words, who may call it, and for staff the rules that apply."""
+    ports = page.context.ports()
+    tool = ports.catalogue().find(name)
+    if tool is None:
+        return {"contract": {}, "callers": [], "rules": None, "managed": False}
+    callers = [(who, where) for who, where in await known_callers(page) if tools_for([who], page, [tool])]
+    rules = list(rule_rows(ports, [tool], Objections([]))) if page.may(STAFF) else None
+    return {
+        "contract": contract_lines(tool.contract),
+        "callers": callers,
+        "rules": rules and [one for one in rules if one.tools],
+        "managed": page.may(KEEPERS),
+    }
 
 
 PAGES = (

@@ -93,6 +93,7 @@
     a: () => approve(document.querySelector("[data-key=approve]")),
     r: () => document.querySelector("[data-key=reason]")?.focus(),
     x: () => press("[data-keys] > li.at input[type=checkbox]"),
+    "/": () => document.querySelector("[data-key=search]")?.focus(),
     escape: () => press("[data-key=back]"),
   };
   addEventListener("keydown", (event) => {
