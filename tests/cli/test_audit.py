@@ -27,6 +27,7 @@ from assent.audit.verifier import verify_proof
 from assent.cli import cli
 from assent.core.audit import Entry
 from assent.core.outcome import Answer
+from assent.errors import SettingsError
 from assent.stores import SqliteStore
 from assent.testing.world import AGENT, World
 
@@ -98,6 +99,22 @@ def stranger(bundle: Path) -> subprocess.CompletedProcess[str]:
 def test_a_log_that_nobody_touched_verifies_and_says_how_long_it_is(config: Path) -> None:
     assert "8 entries" in verified(config)
     assert "no problems found" in verified(config)
+
+
+def test_the_store_is_named_by_the_command_and_in_its_answer(config: Path) -> None:
+    url, place = f"sqlite:///{config.parent}/assent.db", str(config.parent / "assent.db")
+
+    def verify(*arguments: str) -> Result:
+        return CliRunner().invoke(cli, ["audit", "verify", "--store", url, *arguments])
+
+    before = verify()
+    assert isinstance(before.exception, SettingsError) and not list(config.parent.glob(".assent"))
+    assert "are not beside it" in str(before.exception) and "-c FILE" in str(before.exception)
+    assert f"{place}: 8 entries" in verified(config)
+    assert f"{place}: 8 entries, 2 checkpoints: no problems found" in verify().output
+    assert json.loads(verify("--format", "json").output)["log"] == place
+    sql(config, "DELETE FROM audit_entries WHERE idx = (SELECT max(idx) FROM audit_entries)")
+    assert verify().exit_code == 1
 
 
 @pytest.mark.parametrize("signed", [True, False], ids=["all of it signed", "with entries since"])

@@ -11,6 +11,7 @@ import mcp_types as types
 import pytest
 from mcp import Client
 from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 
 from assent.contract.decorator import contract
 from assent.contract.yaml_document import write_yaml
@@ -31,8 +32,8 @@ PLACE: dict[str, Any] = {
 class Market:
     """A server whose prices move, and what was bought there."""
 
-    def __init__(self, prices: Iterable[int], **options: Any) -> None:
-        self.prices: Iterator[int] = iter(prices)
+    def __init__(self, prices: Iterable[int | Exception], **options: Any) -> None:
+        self.prices: Iterator[int | Exception] = iter(prices)
         self.bought: list[str] = []
         self.server = MCPServer("market", log_level="ERROR", **options)
         self.server.add_tool(contract(**ESTIMATE)(self._estimate), name="estimate")
@@ -41,7 +42,10 @@ class Market:
     @property
     def _estimate(self) -> Any:
         def estimate(item: str) -> dict[str, int]:
-            return {"price": next(self.prices)}
+            price = next(self.prices)
+            if isinstance(price, Exception):
+                raise price
+            return {"price": price}
 
         return estimate
 
@@ -82,7 +86,9 @@ async def in_front(market: Market, folder: Path, person: Person) -> AsyncIterato
             yield client
 
 
-async def bought(edge: str, prices: Iterable[int], folder: Path, person: Person) -> tuple[Market, types.CallToolResult]:
+async def bought(
+    edge: str, prices: Iterable[int | Exception], folder: Path, person: Person
+) -> tuple[Market, types.CallToolResult]:
     if edge == "library":
         assent = Assent()
         market = Market(prices, extensions=[assent.extension()])
@@ -111,3 +117,22 @@ async def test_a_price_that_never_stands_still_is_left_to_be_decided_elsewhere(e
     assert problem(result)["code"] == "confirm.approval_pending"
     assert len(person.shown) == 3
     assert market.bought == []
+
+
+@pytest.mark.parametrize("edge", ["library", "gateway"])
+async def test_why_no_price_can_be_given_is_passed_on_in_the_words_of_the_tool(edge: str, tmp_path: Path) -> None:
+    market, result = await bought(edge, [ToolError('No item "tea".')], tmp_path, Person())
+    told = problem(result)
+    assert told["code"] == "rehearse.estimate_failed"
+    assert 'The tool that gives the price said: "' in told["detail"]
+    assert 'No item \\"tea\\".' in told["detail"]
+    assert (told["remedy"], told["retryable"]) == ("Change what that tool rejects, or tell the user.", False)
+    assert market.bought == []
+
+
+async def test_what_crashed_while_a_price_was_asked_for_is_told_to_nobody(tmp_path: Path) -> None:
+    _, result = await bought("library", [RuntimeError("secret")], tmp_path, Person())
+    told = problem(result)
+    assert told["code"] == "rehearse.estimate_failed"
+    assert told["remedy"] == "Tell the user, or try again later."
+    assert "secret" not in str(result)

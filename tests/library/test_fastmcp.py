@@ -397,3 +397,19 @@ async def _posted(url: str, tool: str, arguments: dict[str, Any]) -> dict[str, A
         answer = await client.post(url, json=body, headers=headers)
     data = next((line[6:] for line in answer.text.splitlines() if line.startswith("data: {")), answer.text)
     return dict(json.loads(data))
+
+
+async def test_why_no_price_can_be_given_is_passed_on_in_the_words_of_the_tool() -> None:
+    @contract(side_effect="read")
+    def quote(item: str) -> dict[str, int]:
+        raise ToolFailed("unknown_item", f"No item {item}.") if item == "tea" else ToolError(f"No {item} today.")
+
+    @contract(side_effect="external_spend", estimate={"tool": "quote", "amount": "/price"})
+    def buy(item: str) -> str:
+        return item
+
+    async with client_of(governed(quote, buy)) as client:
+        said = [problem(await client.call_tool("buy", {"item": item})) for item in ("milk", "tea")]
+    assert [one["code"] for one in said] == ["rehearse.estimate_failed"] * 2
+    assert 'said: "No milk today."' in said[0]["detail"]
+    assert "No item" not in said[1]["detail"], "a failure that the contract does not declare is told to nobody"

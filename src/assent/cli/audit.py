@@ -87,7 +87,7 @@ def export_(**given: Any) -> None:
 )
 @click.option("--key", "keys", multiple=True, help="A public key you trust, or a file of them; may be repeated.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@config_option
+@store_option
 def verify(bundle: Path | None, kept: tuple[Path, ...], keys: tuple[str, ...], form: str, config: Path | None) -> None:
     """Check every entry against every checkpoint, here and at the anchors. Exit code 1: something is wrong; the output
     says what and where. With BUNDLE, check an exported log instead of the configured store, the .tlog-proof of one
@@ -97,27 +97,29 @@ def verify(bundle: Path | None, kept: tuple[Path, ...], keys: tuple[str, ...], f
     """
     from assent.audit.verifier import open_bundle
     from assent.audit.verifier import verify as verify_bundle
+    from assent.stores.open import store_place
 
     held = [(path.name, path.read_bytes()) for one in kept for path in _files(one)]
     trusted = [key for given in keys for key in _keys(given)]
 
-    async def verifying(log_signer: AuditLogSigner, settings: Settings) -> LogReport:
+    async def verifying(log_signer: AuditLogSigner, settings: Settings) -> tuple[LogReport, str]:
         with progress_bar(await log_signer.store.length(), "Verifying") as progress:
             report = await log_signer.inspect(progress, held, trusted)
         if report.ok:
             await log_signer.sign()
-        return report
+        return report, store_place(settings.store)
 
+    place = str(bundle)
     if bundle is None:
-        report = with_ledger(config, verifying)
+        report, place = with_ledger(config, verifying, signed=True)
     elif bundle.suffix in (".tlog-proof", ".json"):
-        report = _verify_proof_file(bundle, trusted or with_ledger(config, _own_keys))
+        report = _verify_proof_file(bundle, trusted or with_ledger(config, _own_keys, signed=True))
     else:
         try:
             report = verify_bundle(open_bundle(bundle), held, trusted)
         except (ValueError, OSError) as error:
             raise click.UsageError(f"{bundle} is not a bundle: {visible(str(error))}.") from None
-    _print(report, form)
+    _print(report, place, form)
     if not report.ok:
         raise click.exceptions.Exit(1)
 
@@ -153,12 +155,13 @@ def _keys(given: str) -> list[str]:
         raise click.UsageError(f"--key {given}: write a public key as name+id+base64, one per line.") from None
 
 
-def _print(report: LogReport, form: str) -> None:
+def _print(report: LogReport, place: str, form: str) -> None:
     if form == "json":
         faults = [{"code": one.code, "place": one.place, "detail": one.detail} for one in report.faults]
         counts = {"entries": report.entries, "checkpoints": report.checkpoints, "erased": report.erased}
         counts["signed"] = report.signed
-        click.echo(json.dumps({"ok": report.ok, **counts, "faults": faults, "remarks": report.remarks}, indent=2))
+        head = {"ok": report.ok, "log": place, **counts}
+        click.echo(json.dumps({**head, "faults": faults, "remarks": report.remarks}, indent=2))
         return
     for remark in report.remarks:
         click.echo(f"note: {visible(remark)}")
@@ -168,7 +171,8 @@ def _print(report: LogReport, form: str) -> None:
     signed = f", signed decisions: {report.signed}" if report.signed else ""
     many = len(report.faults)
     result = "no problems found" if report.ok else "1 problem found" if many == 1 else f"{many} problems found"
-    click.echo(f"{report.entries} entries, {report.checkpoints} checkpoints{erased}{signed}: {result}")
+    counted = f"{report.entries} entries, {report.checkpoints} checkpoints"
+    click.echo(f"{visible(place)}: {counted}{erased}{signed}: {result}")
 
 
 @audit.command(short_help="Write a proof that an entry is in the log.")

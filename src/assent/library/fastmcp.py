@@ -37,7 +37,7 @@ from assent.core.outcome import Refusal
 from assent.core.tool import Tool
 from assent.core.tool_mentions import Mentions
 from assent.library.calls import protocol_error, raw_of
-from assent.library.function_outcome import FunctionOutcome, watched, watching
+from assent.library.function_outcome import FunctionOutcome, refused_read, watched, watching
 from assent.library.integration import (
     IDENTIFIER,
     FindPrincipal,
@@ -51,7 +51,7 @@ from assent.library.integration import (
 from assent.library.other_requests import govern_others
 from assent.library.registry import Compile, ToolRegistry
 from assent.mcp.confirmation import ConfirmationCodec
-from assent.ports import NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
+from assent.ports import NotRun, OutcomeUnknown, Ports, ToolFailed
 
 logger = logging.getLogger(__name__)
 _MOUNTED = "Apply Assent to that server, or put the gateway in front"
@@ -182,12 +182,13 @@ class FastMCPFunctions:
                 return _result_of_exception(error, outcome)
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
-        try:
-            await self._find(tool)
-            with self._context_for_function():
-                return _wire_form(await self._server.call_tool(tool, dict(arguments), run_middleware=False))
-        except Exception as error:
-            raise NotReached(type(error).__name__) from error
+        with watching(call.principal.mode) as ran:
+            try:
+                await self._find(tool)
+                with self._context_for_function():
+                    return _wire_form(await self._server.call_tool(tool, dict(arguments), run_middleware=False))
+            except Exception as error:
+                return refused_read(ran, error, (ToolError, ResourceError))
 
     async def _find(self, name: str) -> Callable[..., Any]:
         """Return the function of this name; it must be the one with the contract, because transforms can replace it."""

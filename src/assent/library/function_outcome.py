@@ -12,7 +12,7 @@ from typing import Any
 from mcp.server.mcpserver.exceptions import ToolError
 
 from assent.core.principal import Mode
-from assent.ports import ToolFailed
+from assent.ports import NotReached, ToolFailed
 
 
 @dataclass(slots=True)
@@ -94,3 +94,15 @@ def _running(failure: type[Exception]) -> Iterator[FunctionOutcome]:
         raise
     finally:
         _ran.reset(token)
+
+
+def refused_read(ran: FunctionOutcome, error: Exception, own: tuple[type[Exception], ...]) -> dict[str, Any]:
+    """The result of an estimate or a look-up whose function refused in its own words.
+
+    Raises its declared failure, or NotReached for any other end: its text is for no caller.
+    """
+    if isinstance(ran.raised, ToolFailed):
+        raise ran.raised from None
+    if isinstance(ran.raised, own):
+        return {"isError": True, "content": [{"type": "text", "text": str(ran.raised)}]}
+    raise NotReached(type(error).__name__) from error

@@ -23,7 +23,7 @@ from assent.core.call import Call
 from assent.core.tool import Tool
 from assent.core.tool_mentions import Mentions
 from assent.library.calls import raw_of, text_of
-from assent.library.function_outcome import watched, watching
+from assent.library.function_outcome import refused_read, watched, watching
 from assent.library.integration import (
     IDENTIFIER,
     FindPrincipal,
@@ -36,7 +36,7 @@ from assent.library.integration import (
 from assent.library.other_requests import govern_others
 from assent.library.registry import Compile
 from assent.mcp.confirmation import ConfirmationCodec
-from assent.ports import NotReached, NotRun, OutcomeUnknown, Ports, ToolFailed
+from assent.ports import NotRun, OutcomeUnknown, Ports, ToolFailed
 
 
 class AssentExtension(Extension):
@@ -142,10 +142,11 @@ class ServerFunctions:
         return result
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
-        try:
-            return raw_of(await self._server.call_tool(tool, dict(arguments)))
-        except Exception as error:
-            raise NotReached(type(error).__name__) from error
+        with watching(call.principal.mode) as ran:
+            try:
+                return raw_of(await self._server.call_tool(tool, dict(arguments)))
+            except Exception as error:
+                return refused_read(ran, error, (ToolError, ResourceError))
 
 
 def _without_mentions(tool: types.Tool, absent: Mentions) -> types.Tool:

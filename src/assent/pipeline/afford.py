@@ -5,9 +5,6 @@ It comes before a person is asked, and it reserves nothing: that is for `claim`.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from decimal import Decimal
-
 from assent.contract.parts import Estimate
 from assent.contract.pointers import MISSING
 from assent.contract.tiers import Tier
@@ -16,12 +13,13 @@ from assent.core.catalogue import absent_for
 from assent.core.estimates import NO_PRICE, Price, amount_at, as_price, estimate_names, fitting, price_in, unit_beside
 from assent.core.outcome import Refusal
 from assent.core.principal import Rights
-from assent.core.quotas import BudgetCharge, Quotas, SpendBudget, quotas_of
+from assent.core.quotas import SpendBudget, quotas_of
 from assent.core.tool import Tool
+from assent.pipeline.guard import guarded_text, remember
 from assent.pipeline.record import CallTrace
-from assent.pipeline.remedies import quota_refusal
+from assent.pipeline.remedies import estimate_refusal, quota_refusal, reason_of
 from assent.pipeline.validate import strip_control_arguments
-from assent.ports import OverBudget, Ports, RateLimited, Rules
+from assent.ports import OverBudget, Ports, RateLimited, Rules, ToolFailed
 
 
 def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
@@ -104,16 +102,27 @@ def _stated(call: Call) -> Price:
 async def _estimated_price(call: Call, estimate: Estimate, ports: Ports, trace: CallTrace) -> Price:
     """The price that another tool of the upstream reports. It gets the same arguments without Assent's own."""
     arguments, cost = strip_control_arguments(call.tool.contract, call.arguments), call.tool.contract.cost
+    failed: ToolFailed | None = None
     try:
         result = await ports.upstream.read(estimate.tool, arguments, call)
-    except Exception:
-        result = {"isError": True}
+    except Exception as error:
+        result, failed = {"isError": True}, error if isinstance(error, ToolFailed) else None
     found = None if result.get("isError") else result.get("structuredContent")
     amount = amount_at(found, estimate.amount)
     if amount is MISSING:
-        trace.refuse_or_note("afford", Refusal("rehearse.estimate_failed"))
+        other = ports.catalogue().beside(call.tool, estimate.tool)
+        reason = reason_of(other, result, failed) if other is not None and _may_call(call, other) else ""
+        refusal = estimate_refusal(guarded_text(call, reason, ports))
+        kept = remember(call, refusal, ports)
+        if not isinstance(kept, dict):
+            await kept
+        trace.refuse_or_note("afford", refusal)
         return NO_PRICE
     return Price(as_price(amount, cost), "" if cost and cost.currency else unit_beside(found, estimate.amount))
+
+
+def _may_call(call: Call, other: Tool) -> bool:
+    return not absent_for(other, call.principal) and not call.principal.lacks(other.contract.permissions)
 
 
 async def _price_of_sibling(call: Call, ports: Ports) -> Price:
@@ -125,7 +134,7 @@ async def _price_of_sibling(call: Call, ports: Ports) -> Price:
     catalogue = ports.catalogue()
     found = (catalogue.beside(call.tool, name) for name in estimate_names(call.tool.wire_name))
     other = next((one for one in found if one is not None and one.contract.side_effect is Tier.READ), None)
-    if other is None or absent_for(other, call.principal) or call.principal.lacks(other.contract.permissions):
+    if other is None or not _may_call(call, other):
         return NO_PRICE
     known = strip_control_arguments(call.tool.contract, call.arguments)
     arguments = fitting(other.definition.get("inputSchema"), known)
@@ -136,19 +145,3 @@ async def _price_of_sibling(call: Call, ports: Ports) -> Price:
     except Exception:
         return NO_PRICE
     return NO_PRICE if result.get("isError") else Price(price_in(result.get("structuredContent")))
-
-
-async def used_percent(call: Call, ports: Ports) -> int:
-    """How much is used of the fullest budget that counts this call, in whole percent; 0 if none does."""
-    now = ports.now()
-    charges = quotas_of(call, (), ports.rules.budgets, None, now).charges
-    return max([int(100 * (1 - await budget_left(one, ports, now) / one.limit)) for one in charges], default=0)
-
-
-async def budget_left(charge: BudgetCharge, ports: Ports, now: float) -> Decimal:
-    """What is left of a budget: asked with an amount that none can hold, so that the answer names it."""
-    try:
-        await ports.store.afford(Quotas(charges=(replace(charge, amount=Decimal("Infinity")),)), now)
-    except OverBudget as over:
-        return max(Decimal(0), over.left)
-    return charge.limit

@@ -26,7 +26,7 @@ from assent.core.secrets import without_secrets
 from assent.core.tool import collecting_events, events_in, recorded_events
 from assent.pipeline.afford import connection_refusal
 from assent.pipeline.claim import Claim
-from assent.pipeline.guard import GuardedResult, guard_result, guards_of, read_in_time, remember
+from assent.pipeline.guard import GuardedResult, guard_result, guarded_text, guards_of, read_in_time, remember
 from assent.pipeline.record import CallTrace, always
 from assent.pipeline.rehearse import use_rehearsal
 from assent.pipeline.remedies import doubt_refusal, dry_run_refusal
@@ -184,7 +184,7 @@ def _end_of_failure(claim: Claim, error: Exception, ports: Ports, trace: CallTra
         refusal = Refusal("execute.confined", error.detail, setting=error.setting)
         return RunEnd(State.FAILED, None, refusal, error_result(refusal.problem()), refusal.code)
     if isinstance(error, OutcomeUnknown):
-        return _unknown(claim, ports, error=error.error, said=_guarded_text(claim, error.said, ports))
+        return _unknown(claim, ports, error=error.error, said=guarded_text(claim.call, error.said, ports))
     return _unknown(claim, ports, error=error.error if isinstance(error, NotRun) else None)
 
 
@@ -209,15 +209,6 @@ def _tool_failed(claim: Claim, failed: ToolFailed, ports: Ports, trace: CallTrac
 def _undeclared(code: str, result: dict[str, Any] | None, trace: CallTrace) -> RunEnd:
     end = _violation(Refusal("execute.undeclared_failure"), State.FAILED, result, trace)
     return end._replace(violation=code[:100])
-
-
-def _guarded_text(claim: Claim, text: str, ports: Ports) -> str:
-    """What the server said in an error, as the guards leave it; empty if they withhold it."""
-    if not text:
-        return ""
-    result = {"isError": True, "content": [{"type": "text", "text": text}]}
-    guarded = guard_result(claim.call, result, ports, observing=False)
-    return "" if guarded.refusal is not None else str(guarded.result["content"][0]["text"])
 
 
 def _unknown(claim: Claim, ports: Ports, code: str = "", error: Exception | None = None, said: str = "") -> RunEnd:

@@ -11,8 +11,7 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Rights
 from assent.core.quotas import Quotas, RateSlot
 from assent.core.tool import Tool
-from assent.pipeline.afford import used_percent
-from assent.pipeline.policy_check import check_call_policies
+from assent.pipeline.policy_check import check_call_policies, used_percent
 from assent.pipeline.record import CallTrace
 from assent.pipeline.remedies import guard_remedy, withheld_refusal
 from assent.ports import Flow, Policies, Ports, RateLimited, Rules
@@ -216,6 +215,14 @@ def guard_result(call: Call, result: dict[str, Any], ports: Ports, *, observing:
         elif found.action in ("deny", "mask") and not found.observed:
             return GuardedResult(result, tuple(findings), withheld_refusal(found))
     return GuardedResult(result, tuple(findings), _misfit(call, result, findings))
+
+
+def guarded_text(call: Call, text: str, ports: Ports) -> str:
+    """What a tool said in an error, as the guards leave it; empty if they withhold it."""
+    if not text:
+        return ""
+    guarded = guard_result(call, {"isError": True, "content": [{"type": "text", "text": text}]}, ports, observing=False)
+    return "" if guarded.refusal is not None else str(guarded.result["content"][0]["text"])
 
 
 async def guard_result_in_time(call: Call, result: dict[str, Any], ports: Ports, *, observing: bool) -> GuardedResult:

@@ -6,13 +6,17 @@ arguments, the time or budgets is decided in `guard`. Policies that ask for an a
 
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
+
 from assent.core.call import Call
 from assent.core.outcome import Refusal
 from assent.core.policy_verdict import NO_POLICY, PolicyVerdict
 from assent.core.principal import Principal
+from assent.core.quotas import BudgetCharge, Quotas, quotas_of
 from assent.core.tool import Tool
 from assent.pipeline.record import CallTrace
-from assent.ports import Policies, Ports
+from assent.ports import OverBudget, Policies, Ports
 
 
 def check_tool_policies(principal: Principal, tool: Tool, policies: Policies, trace: CallTrace) -> None:
@@ -23,6 +27,22 @@ def check_tool_policies(principal: Principal, tool: Tool, policies: Policies, tr
 def check_call_policies(call: Call, policies: Policies, used_percent: int, ports: Ports, trace: CallTrace) -> None:
     """Refuse a call that policies forbid."""
     _apply("guard", policies.judge_call(call, ports.now(), used_percent), trace)
+
+
+async def used_percent(call: Call, ports: Ports) -> int:
+    """How much is used of the fullest budget that counts this call, in whole percent; 0 if none does."""
+    now = ports.now()
+    charges = quotas_of(call, (), ports.rules.budgets, None, now).charges
+    return max([int(100 * (1 - await budget_left(one, ports, now) / one.limit)) for one in charges], default=0)
+
+
+async def budget_left(charge: BudgetCharge, ports: Ports, now: float) -> Decimal:
+    """What is left of a budget: asked with an amount that none can hold, so that the answer names it."""
+    try:
+        await ports.store.afford(Quotas(charges=(replace(charge, amount=Decimal("Infinity")),)), now)
+    except OverBudget as over:
+        return max(Decimal(0), over.left)
+    return charge.limit
 
 
 def forbids_tool(principal: Principal, tool: Tool, policies: Policies | None) -> bool:

@@ -14,17 +14,14 @@ from assent.core.approval import MOST_REASON, Approval
 from assent.core.call import Call
 from assent.core.claims import claim_name
 from assent.core.guard_finding import GuardFinding
-from assent.core.outcome import Refusal
+from assent.core.outcome import Refusal, declared_failure, problem_in
 from assent.core.principal import Principal
 from assent.core.question import quoted, visible, waiting
 from assent.core.refusals import CATALOGUE
 from assent.core.stop_switch import Stop
 from assent.core.tool import Tool
-from assent.ports import (
-    OverBudget,
-    Ports,
-    RateLimited,
-)
+from assent.pipeline.preview import reported_text
+from assent.ports import OverBudget, Ports, RateLimited, ToolFailed
 
 MOST_SAID = 500
 _GUARDS = "An operator can change it under `guards:`."
@@ -72,6 +69,26 @@ def doubt_refusal(code: str, ports: Ports, call: Call | None = None, said: str =
         f"{place}."
     )
     return Refusal(code, detail, remedy=remedy)
+
+
+def reason_of(tool: Tool, result: dict[str, Any], failed: ToolFailed | None) -> str:
+    """Why a tool failed, in its words; empty if it did not, or if its contract declares failures and not this one."""
+    if failed is not None:
+        result = declared_failure(tool.contract, failed.code, failed.detail, failed.facts) or {}
+    problem, modes = problem_in(result), tool.contract.failure_modes
+    if not result.get("isError") or (modes and problem.get("code") not in modes):
+        return ""
+    said = problem.get("detail") or reported_text(result)
+    return said if isinstance(said, str) else ""
+
+
+def estimate_refusal(said: str) -> Refusal:
+    """The refusal of a call without a price; `said` is why the tool that gives it refused, quoted as its words."""
+    code = "rehearse.estimate_failed"
+    if not said:
+        return Refusal(code)
+    detail = f"{CATALOGUE[code].title} The tool that gives the price said: {quoted(said[:MOST_SAID])}"
+    return Refusal(code, detail, remedy="Change what that tool rejects, or tell the user.", retryable=False)
 
 
 def _how_to_repeat(call: Call) -> str | None:

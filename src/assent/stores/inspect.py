@@ -11,7 +11,7 @@ from assent.core.claims import State
 from assent.errors import Fault, SettingsError
 from assent.ports import Store
 from assent.stores.migrations import migrations, pending
-from assent.stores.open import is_postgres, open_lazily, open_postgres, open_store, sqlite_path
+from assent.stores.open import is_postgres, open_lazily, open_postgres, open_store, sqlite_path, store_place
 from assent.stores.sqlite.database_file import check_place, failure, open_reader, recognise
 
 
@@ -30,9 +30,10 @@ async def schema_of(url: str) -> tuple[int, int]:
 async def open_existing(url: str) -> Store:
     """Open a store that exists: a command that only looks must not leave an empty one behind."""
     if not url.startswith("memory:") and (await schema_of(url))[0] == 0:
-        place = url.rpartition("@")[2] if is_postgres(url) else sqlite_path(url)
         remedy = "Start the gateway first (assent serve), or name its configuration with -c"
-        raise SettingsError(Fault(f"there is no store at {place} yet, so nothing is recorded", remedy, "store"))
+        raise SettingsError(
+            Fault(f"there is no store at {store_place(url)} yet, so nothing is recorded", remedy, "store")
+        )
     return await open_store(url)
 
 

@@ -73,6 +73,14 @@ def sqlite_path(url: str) -> Path:
     return Path(name)
 
 
+def store_place(url: str) -> str:
+    """The store as people are told of it: its file, or server and database without who signs in."""
+    if is_postgres(url):
+        parts = urlsplit(url)
+        return parts.netloc.rpartition("@")[2] + parts.path
+    return str(sqlite_path(url).absolute()) if url.startswith("sqlite:") else url
+
+
 def store_command(url: str) -> Callable[[str], str | None]:
     """How another process on this machine runs a command on this store: `assent WORDS --store URL`.
 

@@ -14,6 +14,7 @@ import click
 
 from assent.audit.leaf import KINDS
 from assent.contract.tiers import Tier
+from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
     from assent.audit.log_reader import Progress, Selection
@@ -24,8 +25,10 @@ LONG = 20_000
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def with_ledger(config: Path | None, work: Callable[[AuditLogSigner, Settings], Awaitable[Any]]) -> Any:
-    """Runs work on the audit log of the configured store."""
+def with_ledger(
+    config: Path | None, work: Callable[[AuditLogSigner, Settings], Awaitable[Any]], *, signed: bool = False
+) -> Any:
+    """Runs work on the audit log of the named store; `signed` work needs the keys of the log too."""
     import asyncio
 
     from assent.audit.bundle import BadBundle
@@ -34,11 +37,14 @@ def with_ledger(config: Path | None, work: Callable[[AuditLogSigner, Settings], 
     from assent.audit.signer import AuditLogError
     from assent.cli.shared.options import store_settings
     from assent.config.anchors import log_signer_of
+    from assent.config.model import SecretsSettings
     from assent.stores.inspect import open_existing
 
     settings = store_settings(config)
     if settings.store.startswith("memory:"):
         raise click.UsageError("The configured store is in the gateway's memory, so there is no log to read.")
+    if signed and not settings.secrets.directory:
+        settings = settings.model_copy(update={"secrets": SecretsSettings(directory=str(_keys_beside(settings.store)))})
 
     async def run() -> Any:
         store = await open_existing(settings.store)
@@ -52,6 +58,17 @@ def with_ledger(config: Path | None, work: Callable[[AuditLogSigner, Settings], 
     except (AuditLogError, BadEntry, BadBundle, StaleCursor) as error:
         click.echo(str(error), err=True)
         raise click.exceptions.Exit(1) from None
+
+
+def _keys_beside(url: str) -> Path:
+    """The folder of the log's keys that a configuration in the folder of a SQLite file has by default."""
+    from assent.stores.open import is_postgres, sqlite_path, store_place
+
+    folder = None if is_postgres(url) else sqlite_path(url).absolute().parent / ".assent"
+    if folder is None or not (folder / "log.key").exists():
+        message = f"the keys that sign the log of {store_place(url)} are not beside it"
+        raise SettingsError(Fault(message, "Name the configuration with which `assent audit anchor` signs: -c FILE"))
+    return folder
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from assent.core.tool import compile_tool
 from assent.pipeline.ports_factory import make_ports
 from assent.ports import Ports, Store
 from assent.stores.inspect import schema_of
-from assent.stores.open import open_store
+from assent.stores.open import open_store, store_place
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
@@ -38,7 +38,7 @@ async def operator_ports(settings: Settings) -> Ports:
 async def looking_ports(settings: Settings) -> Ports:
     """The same for a command that only looks: a store that does not exist yet is not made, and that is said."""
     if not settings.store.startswith("memory:") and not await _exists(settings):
-        click.echo(f"There is no store at {settings.store.rpartition('@')[2]} yet.", err=True)
+        click.echo(f"There is no store at {store_place(settings.store)} yet.", err=True)
     return _ports(settings, await _open_if_there(settings), Catalogue())
 
 

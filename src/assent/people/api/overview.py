@@ -17,7 +17,7 @@ from assent.core.refusals import CATALOGUE
 from assent.gateway.metrics import BOUNDS, MINUTES, CallCounters
 from assent.people.api.operation import ApiRequest, get
 from assent.people.api.problems import ApiProblem
-from assent.pipeline.afford import budget_left
+from assent.pipeline.policy_check import budget_left
 
 MOST_BUDGETS = 20
 _ASKED = frozenset({"confirm.confirmation_required", "confirm.approval_pending"})
