@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,10 +91,16 @@ def test_a_server_that_does_not_start_names_the_tool_and_not_the_target(head: st
 
 
 @BOTH
-def test_annotations_against_the_contract_are_a_finding_and_stand_in_the_table(head: str, module: Path) -> None:
-    module.write_text(head.format(mode="error") + LOOK + TWO_WORDS)
+@pytest.mark.parametrize("applied", [True, False])
+def test_annotations_against_the_contract_are_a_finding_and_stand_in_the_table(
+    head: str, applied: bool, module: Path
+) -> None:
+    module.write_text(head.format(mode="error") + LOOK + TWO_WORDS + APPLY * applied)
     target = f"{module.stem}:server"
+    assert run("lint", target).exit_code == 1
+    del sys.modules[module.stem]  # Every command is a process of its own.
     found = findings(target)
+    del sys.modules[module.stem]
     assert ("annotations-against-contract", "wipe") in found
     assert ("annotations-against-contract", "look") not in found
     table = run("contract", "docs", target).stdout

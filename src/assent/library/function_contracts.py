@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any, Literal
 
 from assent.config.rules import PolicyEngine, policy_faults
@@ -27,6 +28,10 @@ _HOW_TO_DECLARE = (
     "Put @contract(side_effect=...) on the function or write it into a contract file; "
     "or choose Assent(without_contract='infer') or 'withhold'"
 )
+
+
+contradictions: ContextVar[dict[str, tuple[str, ...]] | None] = ContextVar("assent_contradictions", default=None)
+"""Where lint collects annotations that contradict a contract, to report them; None where they stop the start."""
 
 
 class FunctionContracts:
@@ -126,7 +131,10 @@ class FunctionContracts:
             found.append(Fault(f"it is registered as {function.name}", remedy, f"{contract.name}.name"))
         remedy = "Remove the hint from the annotations, or correct the contract"
         dropped = dropped_hints(function.definition["annotations"], contract, self._profile)
-        found += [Fault(message, remedy, function.name) for message in dropped]
+        if dropped and (noted := contradictions.get()) is not None:
+            noted[function.name] = tuple(dropped)
+        else:
+            found += [Fault(message, remedy, function.name) for message in dropped]
         if idempotency.recovery == "keyed":
             at, properties = f"{contract.name}.idempotency", function.definition["inputSchema"].get("properties", {})
             if idempotency.forward != "argument" or idempotency.argument not in properties:

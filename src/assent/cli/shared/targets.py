@@ -159,6 +159,7 @@ def _read(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, st
         )
     # Importing the SDK takes half a second, and files do not need it.
     from assent.checks.probe.list_tools import contracts_in, listed_at, listed_by, listed_in
+    from assent.library.function_contracts import contradictions
 
     if what.command:
         found = asyncio.run(listed_by(what.command, errors=sys.__stderr__ or sys.stderr, env=env))
@@ -168,13 +169,19 @@ def _read(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, st
     if _is_url(target):
         found = asyncio.run(listed_at(target, headers_of(what.headers)))
         return LintInput(Target(target, under_contract(found, overlays, said_by), said_by), server=found.server)
-    server = load_server(target)
-    with redirect_stdout(sys.stderr):
-        listed = asyncio.run(listed_in(server))
+    noted: dict[str, tuple[str, ...]] = {}
+    token = contradictions.set(noted)
+    try:
+        server = load_server(target)
+        with redirect_stdout(sys.stderr):
+            listed = asyncio.run(listed_in(server))
+    finally:
+        contradictions.reset(token)
     fitted = {str(one["name"]): overlays[str(one["name"])] for one in listed if str(one["name"]) in overlays}
     subjects = _read_object(
         server, listed, contracts_in(server) | {**overlays, **fitted}, (*overlays, *fitted), said_by
     )
+    subjects = tuple(replace(one, contradictions=noted.get(one.name, one.contradictions)) for one in subjects)
     return LintInput(Target(target, subjects, said_by))
 
 
