@@ -129,8 +129,8 @@ def contract_lines(c: Contract) -> dict[str, list[str]]:
         "autonomous": ["yes" if c.autonomous else "no"],
         "confirmation": [_confirmation(c)],
         "step_up": [_step_up(c)],
-        "input": _schema(c.input),
-        "output": _schema(c.output),
+        "input": schema_lines(c.input),
+        "output": schema_lines(c.output),
         "permissions": list(c.permissions),
         "side_effects": [_text(effect) for effect in c.side_effects],
         "audit_event": [c.audit_event],
@@ -229,7 +229,7 @@ def _dry_run(c: Contract) -> str:
     return f"{d.mode}, requested with {d.argument}, valid for {format_duration(d.within)}{simulated}"
 
 
-def _schema(schema: dict[str, Any] | None) -> list[str]:
+def schema_lines(schema: dict[str, Any] | None) -> list[str]:
     if schema is None:
         return ["from the tool's own definition"]
     named, needed = schema.get("properties"), schema.get("required", [])

@@ -26,7 +26,7 @@ from support.console.team import Team, team_gateway
 
 AXE = Path(__file__).parents[3] / ".cache" / "idp" / "node_modules" / "axe-core" / "axe.min.js"
 PICTURES = os.environ.get("ASSENT_SCREENSHOTS")
-SHOWN = ("approvals-phone", "approvals-one-phone", "activity-phone")
+SHOWN = ("approvals-phone", "approvals-one-phone", "activity-phone", "rules-phone", "agents-one-phone")
 """The pictures of a phone that the docs show."""
 NO_PAGES = (".zip", ".csv", ".json", "/callback")
 BACK = "http://127.0.0.1:3030/callback"
@@ -88,6 +88,8 @@ def named_pages(team: Team) -> dict[str, str]:
         "/approvals/{id}/sign": f"/approvals/{team.approvals['place_order']}/sign",
         "/approvals/batch": "/approvals/batch?" + "&".join(f"id={one}" for one in team.deletions),
         "/tools/tool/{name:path}": "/tools/tool/delete_order",
+        "/agents/{name:path}": "/agents/support-agent?tenant=local",
+        "/search": "/search?q=order",
         "/audit/{entry}": "/audit/5",
         "/operations/{reference}": f"/operations/{team.decided}",
         "/claims/{claim}": f"/claims/{team.claim}",
@@ -171,6 +173,19 @@ async def test_no_page_has_a_serious_accessibility_fault(tmp_path: Path) -> None
         odd = await team.ask("research-agent", "delete_order", order_id="x" * 3000 + "\u202e<b>\u200b")
         for path in (f"/approvals/{odd}", "/approvals", "/activity", "/audit", f"/operations/{odd}"):
             await visitor.open(path, f"odd {path}")
+        await tab.goto(visitor.home + "/rules")
+        await tab.get_by_label("Rules").fill(
+            "guards:\n  - {match: {tool: list_orders}, rule: bounds, fields: [limit], most: 3}\n"
+        )
+        await tab.get_by_role("button", name="Try on history").click()
+        await tab.get_by_text("would end differently").wait_for()
+        await visitor.look("rules-try", reload=False)
+        await tab.goto(visitor.home + "/accounts")
+        await tab.get_by_label("Name").fill("dora")
+        await tab.get_by_role("button", name="Make the account").click()
+        await tab.get_by_text("choose at least one").first.wait_for()
+        assert await tab.get_by_label("Name").input_value() == "dora", "the form keeps what was typed"
+        await visitor.look("accounts-refused", reload=False)
         await tab.goto(visitor.home + "/tools/changes")
         for box in await tab.locator("input[name=choice]").all():
             await box.check()

@@ -75,6 +75,18 @@ CONTRACTS: dict[str, Any] = {
 }
 
 
+GUARDS: list[dict[str, Any]] = [
+    {"match": {"tool": "list_orders"}, "rule": "bounds", "fields": ["limit"], "least": 1, "most": 50},
+    {
+        "match": {"tool": "send_mail"},
+        "rule": "allow_domains",
+        "fields": ["to"],
+        "domains": ["example.com", "partner.example"],
+        "because": "Mail goes to customers and partners.",
+    },
+]
+
+
 @dataclass
 class Team:
     """The gateway, its address and what waits in it."""
@@ -198,6 +210,8 @@ def _settings(folder: Path) -> dict[str, Any]:
     return {
         "contracts": [str(folder / "team.yaml")],
         "auth": {"api_keys": keys, "embedded": {}},
+        "guards": GUARDS,
+        "limits": [{"match": {"tool": "send_mail"}, "calls": 20, "per": "1h"}],
         "budgets": [{"amount": 500, "currency": "EUR", "per": "1d", "match": {"tool": "place_order"}}],
         "audit": {"anchors": [{"directory": str(folder / "anchors")}]},
     }
@@ -237,6 +251,9 @@ async def _work(team: Team) -> None:
     await team.call("support-agent", "create_draft", subject="Your refund")
     await team.call("research-agent", "list_orders", limit="many")
     await team.call("research-agent", "read_card_numbers")
+    for limit in (500, 5000):
+        await team.call("research-agent", "list_orders", limit=limit)
+    await team.call("support-agent", "send_mail", to=["eve@elsewhere.example"], subject="Hello", body="Hello")
     await team.ask("billing-agent", "place_order", item="Poster A2", quantity=3, amount=120.0)
     await team.ask(
         "billing-agent", "refund_order", order_id="o-1042", amount=49.9, reason="Arrived broken; photo in ticket 881"

@@ -34,25 +34,6 @@ from assent.upstreams.credentials import owner_of
 PATH = "/api/accounts"
 
 
-class AccountJson(TypedDict):
-    """An account of a person. Times are seconds since 1970."""
-
-    name: str
-    tenant: str
-    roles: list[str]
-    state: Annotated[str, OneOf(("active", "disabled"))]
-    created_at: float
-    created_by: str
-    enrol: NotRequired[
-        Annotated[str, "The path of the page where the person sets up how they sign in: once, within a day."]
-    ]
-
-
-class AccountList(TypedDict):
-    accounts: list[AccountJson]
-    next: Annotated[str | None, "What `after` is for the next page."]
-
-
 @closed
 class AccountFilter(TypedDict, total=False):
     after: Annotated[
@@ -80,7 +61,7 @@ _WHO = "people with the role admin: their tenant's; with the role operator too: 
 _REFUSALS = ("api.not_entitled", "api.unknown", "api.conflict")
 
 
-@get(PATH, AccountList, AccountFilter, who=_WHO, refusals=("api.not_entitled", "api.unknown"))
+@get(PATH, "AccountList", AccountFilter, who=_WHO, refusals=("api.not_entitled", "api.unknown"))
 async def list_accounts(asked: ApiRequest) -> dict[str, Any]:
     """List the accounts of people, by name."""
     tenant, limit = _tenant_of(asked), asked.query.get("limit", 100)
@@ -89,7 +70,7 @@ async def list_accounts(asked: ApiRequest) -> dict[str, Any]:
     return {"accounts": [_as_json(one) for one in found[:limit]], "next": more}
 
 
-@post(PATH, AccountJson, NewAccount, who=_WHO, refusals=_REFUSALS)
+@post(PATH, "Account", NewAccount, who=_WHO, refusals=_REFUSALS)
 async def create_account(asked: ApiRequest) -> dict[str, Any]:
     """Make an account, and the link with which its person sets up how they sign in."""
     check_recent(asked.principal, asked.ports)
@@ -108,7 +89,7 @@ async def create_account(asked: ApiRequest) -> dict[str, Any]:
     return await _with_link(asked, account)
 
 
-@post(f"{PATH}/{{account}}/roles", AccountJson, AccountRoles, who=_WHO, refusals=_REFUSALS)
+@post(f"{PATH}/{{account}}/roles", "Account", AccountRoles, who=_WHO, refusals=_REFUSALS)
 async def change_roles(asked: ApiRequest) -> dict[str, Any]:
     """Give an account other roles; its sessions end."""
     check_recent(asked.principal, asked.ports)
@@ -116,7 +97,7 @@ async def change_roles(asked: ApiRequest) -> dict[str, Any]:
     return _as_json(await _keep(asked, replace(account, roles=_roles(asked)), "account.roles"))
 
 
-@post(f"{PATH}/{{account}}/reset", AccountJson, who=_WHO, refusals=_REFUSALS)
+@post(f"{PATH}/{{account}}/reset", "Account", who=_WHO, refusals=_REFUSALS)
 async def reset_account(asked: ApiRequest) -> dict[str, Any]:
     """Remove every way in to an account and make a new link."""
     # Its connections go too: whoever has the link becomes this person here, but not at other services.
@@ -130,7 +111,7 @@ async def reset_account(asked: ApiRequest) -> dict[str, Any]:
     return await _with_link(asked, kept)
 
 
-@post(f"{PATH}/{{account}}/disable", AccountJson, who=_WHO, refusals=_REFUSALS)
+@post(f"{PATH}/{{account}}/disable", "Account", who=_WHO, refusals=_REFUSALS)
 async def disable_account(asked: ApiRequest) -> dict[str, Any]:
     """Lock an account; its sessions and applications end."""
     account = await _managed(asked)

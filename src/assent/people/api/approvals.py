@@ -13,9 +13,9 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.record_scope import record_scope_of
 from assent.core.shown_records import approval_as_json
-from assent.people.api.fields import ID, Limit, NextPage, OneOf, PlaceInList, WholeNumber, closed, written
+from assent.people.api.fields import ID, Limit, OneOf, PlaceInList, WholeNumber, closed, written
 from assent.people.api.operation import ApiRequest, get, post
-from assent.people.api.problems import ApiProblem, ProblemJson
+from assent.people.api.problems import ApiProblem
 from assent.pipeline.approve import approve, find
 from assent.ports import Cursor
 
@@ -25,74 +25,6 @@ MOST_LOOKED_AT = 2000
 MOST_SKIPPED = 1_000_000
 MOST_AT_ONCE = 50
 PATH = "/api/approvals"
-
-
-class DecisionJson(TypedDict):
-    person: str
-    decider: NotRequired[Annotated[str, "Who decided, for people: the person, or the client with the time it took."]]
-    verdict: Annotated[
-        str,
-        OneOf(("approve", "decline", "reopen", "too_fast")),
-        "too_fast: the client's yes came before a person could read; it does not count.",
-    ]
-    at: float
-    channel: str
-    reason: NotRequired[Annotated[str, "The person's own words."]]
-    client: NotRequired[Annotated[str, "The client's own name, if the client answered."]]
-    seconds: NotRequired[Annotated[float, "How long the question was open at the client."]]
-    claimed: NotRequired[Annotated[float, "How long the client says that its own question was open."]]
-
-
-class ApprovalJson(TypedDict):
-    """A question bound to one exact call, and the answers to it. Times are seconds since 1970."""
-
-    id: str
-    state: Annotated[str, OneOf(STATES)]
-    tool: str
-    tenant: str
-    requester: str
-    by: Annotated[str, "Who may decide: user or approver."]
-    quorum: int
-    asked_at: float
-    expires_at: Annotated[float, "When the question expires. Without an answer the call is not made."]
-    text: Annotated[str, "The whole question as the person sees it."]
-    facts: NotRequired[dict[str, Any]]
-    uses: NotRequired[Annotated[int, "How many calls an approval allows; each is exactly this one."]]
-    used: NotRequired[Annotated[int, "How many of them were made."]]
-    lasts: NotRequired[Annotated[float, "Seconds for which an approval can be used."]]
-    outcome: NotRequired[Annotated[str, "How the last call that used it ended: a state of a claim."]]
-    details: NotRequired[
-        Annotated[
-            dict[str, Any] | None,
-            "The parts of the text: sentence, arguments, preview, price, targets, warnings and more. Values are as "
-            "sent, not escaped. Null for approvals of earlier versions.",
-        ]
-    ]
-    decisions: NotRequired[Annotated[list[DecisionJson], "Who decided what; left out for agents."]]
-
-
-class ShownApproval(ApprovalJson):
-    last: NotRequired[Annotated[ApprovalJson, "The last one that this requester used for this tool."]]
-
-
-class ApprovalList(TypedDict):
-    approvals: list[ApprovalJson]
-    next: NextPage
-    count: NotRequired[Annotated[int, "With order=urgent: how many are pending in all."]]
-
-
-class ApprovalComparison(TypedDict):
-    approvals: list[ApprovalJson]
-
-
-class RefusedDecision(TypedDict):
-    id: str
-    problem: ProblemJson
-
-
-class Decisions(TypedDict):
-    decided: list[ApprovalJson]
-    refused: list[RefusedDecision]
 
 
 _LISTED_STATES = (*STATES, "decided", "all")
@@ -163,7 +95,7 @@ _REOPENING: dict[str, Any] = {
 }
 
 
-@get(PATH, ApprovalList, ApprovalFilter, who="operators: all; people: their tenant's; others: their own")
+@get(PATH, "ApprovalList", ApprovalFilter, who="operators: all; people: their tenant's; others: their own")
 async def list_approvals(asked: ApiRequest) -> dict[str, Any]:
     """List approvals, newest first."""
     # A state is read off each record, so a page may have fewer than its limit.
@@ -224,7 +156,7 @@ def _listed(found: list[Approval], principal: Principal, now: float, place: Curs
     }
 
 
-@get(PATH + "/{approval}", ShownApproval, who="as for the list", **_UNKNOWN)
+@get(PATH + "/{approval}", "ShownApproval", who="as for the list", **_UNKNOWN)
 async def show_approval(asked: ApiRequest) -> dict[str, Any]:
     """Show everything an approval is about."""
     # With how the call that it let through ended, and the last one that this requester used for this tool.
@@ -241,19 +173,19 @@ async def _with_outcome(asked: ApiRequest, approval: Approval) -> dict[str, Any]
     return shown if record is None else {**shown, "outcome": record.state_at(now).value}
 
 
-@post(PATH + "/{approval}/approve", ApprovalJson, DecisionReason, who=_DECIDERS, name="approve", **_DECIDING)
+@post(PATH + "/{approval}/approve", "Approval", DecisionReason, who=_DECIDERS, name="approve", **_DECIDING)
 async def approve_approval(asked: ApiRequest) -> dict[str, Any]:
     """Approve, once, exactly what the approval shows."""
     return await _decide(asked, "approve")
 
 
-@post(PATH + "/{approval}/deny", ApprovalJson, DecisionReason, who="as for approve", name="deny", **_DECIDING)
+@post(PATH + "/{approval}/deny", "Approval", DecisionReason, who="as for approve", name="deny", **_DECIDING)
 async def deny_approval(asked: ApiRequest) -> dict[str, Any]:
     """Deny the call."""
     return await _decide(asked, "decline")
 
 
-@post(PATH + "/{approval}/reopen", ApprovalJson, DecisionReason, who="as for approve", name="reopen", **_REOPENING)
+@post(PATH + "/{approval}/reopen", "Approval", DecisionReason, who="as for approve", name="reopen", **_REOPENING)
 async def reopen_approval(asked: ApiRequest) -> dict[str, Any]:
     """Take a denial back, or an approval that no call has used: the call waits for a decision again."""
     return await _decide(asked, "reopen")
@@ -283,7 +215,7 @@ def as_json(approval: Approval, principal: Principal, now: float) -> dict[str, A
 
 @post(
     PATH + "/decide",
-    Decisions,
+    "Decisions",
     SeveralDecisions,
     who="as for approve",
     refusals=("approve.unknown",),
@@ -316,7 +248,7 @@ async def several_of_a_kind(asked: ApiRequest, names: list[str]) -> list[Approva
 
 @get(
     PATH + "/compare",
-    ApprovalComparison,
+    "ApprovalComparison",
     ComparedApprovals,
     who="as for the list",
     refusals=("approve.unknown", "api.invalid"),

@@ -48,15 +48,6 @@ class EntryJson(EntryFacts):
     who: NotRequired[Annotated[str | None, "Who began the call the entry is about; only with order=newest."]]
 
 
-class EntryList(TypedDict):
-    entries: list[EntryJson]
-    next: Annotated[
-        int,
-        "What `after` is for the next page, now or later; with order=newest what `before` is, and -1 when there is no "
-        "further page.",
-    ]
-
-
 EntryKind = Annotated[str, StringConstraints(pattern="^[a-z_]{1,32}$")]
 
 
@@ -77,7 +68,7 @@ class EntryFilter(TypedDict, total=False):
 READERS = "roles operator (all), auditor and approver (their tenant's)"
 
 
-@get("/api/audit", EntryList, EntryFilter, who=READERS, refusals=("api.not_entitled",))
+@get("/api/audit", "EntryList", EntryFilter, who=READERS, refusals=("api.not_entitled",))
 async def list_entries(asked: ApiRequest) -> dict[str, Any]:
     """Read the log in its order, from after a place in it; or newest first."""
     check_reader(asked.principal)

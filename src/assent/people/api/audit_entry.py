@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated, Any
 
-from typing_extensions import TypedDict
-
 from assent.audit.activity import ActivityFilter, ActivityLine, ActivityReader
 from assent.audit.leaf import BadEntry
 from assent.audit.leaf_reader import check, unpack
@@ -37,22 +35,10 @@ class WholeEntry(EntryFacts):
     evidence: Annotated[dict[str, Any], "The inclusion proof and its checkpoint; or why there is none."]
 
 
-class LogStatus(TypedDict):
-    length: int
-    checkpoint: dict[str, Any] | None
-    unsigned: int
-    anchors: list[dict[str, Any]]
-    verification: dict[str, Any] | None
-
-
-class VerificationStart(TypedDict):
-    begun: bool
-
-
 _REFUSALS = ("api.not_entitled", "api.unknown")
 
 
-@get("/api/audit/{entry}", WholeEntry, who=READERS, refusals=_REFUSALS)
+@get("/api/audit/{entry}", "WholeEntry", who=READERS, refusals=_REFUSALS)
 async def show_entry(asked: ApiRequest) -> dict[str, Any]:
     """Show one entry with its proof."""
     # Payload is shown to an auditor who asked for it in the last five minutes.
@@ -72,7 +58,7 @@ async def show_entry(asked: ApiRequest) -> dict[str, Any]:
 
 @post(
     "/api/audit/{entry}/values",
-    WholeEntry,
+    "WholeEntry",
     who="people with the role auditor (their tenant's; with the role operator: all)",
     refusals=_REFUSALS,
 )
@@ -90,7 +76,7 @@ async def read_values(asked: ApiRequest) -> dict[str, Any]:
     return await show_entry(asked)
 
 
-@get("/api/audit/status", LogStatus, who=READERS, refusals=("api.not_entitled",), name="audit_status")
+@get("/api/audit/status", "LogStatus", who=READERS, refusals=("api.not_entitled",), name="audit_status")
 async def show_status(asked: ApiRequest) -> dict[str, Any]:
     """Show the newest checkpoint, the anchors and the last verification."""
     check_reader(asked.principal)
@@ -106,7 +92,7 @@ async def show_status(asked: ApiRequest) -> dict[str, Any]:
     return await asked.ports.evidence.status()
 
 
-@post("/api/audit/verify", VerificationStart, who="roles operator and auditor", refusals=_REFUSALS)
+@post("/api/audit/verify", "VerificationStart", who="roles operator and auditor", refusals=_REFUSALS)
 async def verify_log(asked: ApiRequest) -> dict[str, Any]:
     """Begin to check the whole log. The result is in the status when it is done."""
     if asked.principal.has_agent or not asked.principal.roles & {OPERATOR, AUDITOR}:

@@ -12,7 +12,7 @@ from assent.core.claims import ClaimRecord, State
 from assent.core.outcome import Refusal
 from assent.core.record_scope import record_scope_of
 from assent.core.shown_records import claim_as_json
-from assent.people.api.fields import Limit, NextPage, OneOf, PlaceInList, closed, written
+from assent.people.api.fields import Limit, OneOf, PlaceInList, closed, written
 from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
 from assent.pipeline.settle import settle
@@ -23,27 +23,6 @@ PAGE = 200
 MOST_LOOKED_AT = 2000
 _PATH = "/api/claims"
 _OPEN = (State.IN_DOUBT, State.STARTED, State.SUSPENDED)
-
-
-class ClaimJson(TypedDict):
-    """What is remembered of a call that may have had an effect. Times are seconds since 1970."""
-
-    id: str
-    state: Annotated[str, OneOf(STATES)]
-    tool: str
-    tenant: str
-    principal: str
-    key: Annotated[str | None, "The idempotency key that the caller used."]
-    epoch: int
-    contract: Annotated[str, "The digest of the contract it was started under."]
-    created_at: float
-    settled_at: float | None
-    reference: Annotated[str, "The name of the claim in the audit log."]
-
-
-class ClaimList(TypedDict):
-    claims: list[ClaimJson]
-    next: NextPage
 
 
 @closed
@@ -78,7 +57,7 @@ class Finding(TypedDict):
     ]
 
 
-@get(_PATH, ClaimList, ClaimFilter, who="operators: all; people: their tenant's; others: their own")
+@get(_PATH, "ClaimList", ClaimFilter, who="operators: all; people: their tenant's; others: their own")
 async def list_claims(asked: ApiRequest) -> dict[str, Any]:
     """List claims, newest first; without a state those in doubt."""
     # Whether a lease has ended is read off each record, so pages may be short.
@@ -119,7 +98,7 @@ def _listed(
     }
 
 
-@get(_PATH + "/{claim}", ClaimJson, who="as for the list", refusals=("settle.unknown",), missing="settle.unknown")
+@get(_PATH + "/{claim}", "Claim", who="as for the list", refusals=("settle.unknown",), missing="settle.unknown")
 async def show_claim(asked: ApiRequest) -> dict[str, Any]:
     """Show one claim."""
     name = asked.names["claim"]
@@ -131,7 +110,7 @@ async def show_claim(asked: ApiRequest) -> dict[str, Any]:
 
 @post(
     _PATH + "/{claim}/settle",
-    ClaimJson,
+    "Claim",
     Finding,
     who="people with the role operator",
     refusals=("settle.not_entitled", "settle.unknown", "settle.not_in_doubt", "settle.secrets_unknown"),

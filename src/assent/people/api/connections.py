@@ -10,29 +10,12 @@ from typing_extensions import TypedDict
 from assent.core.principal import Principal
 from assent.core.record_scope import is_operator
 from assent.features import load_feature
-from assent.people.api.fields import OneOf, closed
+from assent.people.api.fields import closed
 from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
 from assent.upstreams.credentials import SHARED, PersonOwner, owner_of
 
 MOST_KEY = 8192
-
-
-class ConnectionJson(TypedDict):
-    """An upstream that needs a connection, and whether there is one. Tokens and keys are never shown."""
-
-    upstream: str
-    auth: Annotated[str, OneOf(("oauth", "key"))]
-    identity: Annotated[str, OneOf(("shared", "per_user"))]
-    connected: bool
-    exchange: Annotated[bool, "Whether callers with a token need no connection."]
-    scopes: list[str]
-    since: Annotated[float | None, "Seconds since 1970."]
-    expires_at: Annotated[float | None, "When it ends; null if it is renewed by itself."]
-
-
-class ConnectionList(TypedDict):
-    connections: list[ConnectionJson]
 
 
 @closed
@@ -44,14 +27,14 @@ _OWN = "people: their own; operators: the shared ones"
 _REFUSALS = ("api.not_entitled", "api.unknown")
 
 
-@get("/api/connections", ConnectionList, who="people: their own", refusals=("api.not_entitled",))
+@get("/api/connections", "ConnectionList", who="people: their own", refusals=("api.not_entitled",))
 async def list_connections(asked: ApiRequest) -> dict[str, Any]:
     """List the upstreams that need a connection, and whether you have one."""
     _check_person(asked.principal)
     return {"connections": [await _shown(asked, name) for name in _upstreams(asked)]}
 
 
-@post("/api/connections/{upstream}/disconnect", ConnectionJson, who=_OWN, refusals=_REFUSALS)
+@post("/api/connections/{upstream}/disconnect", "Connection", who=_OWN, refusals=_REFUSALS)
 async def disconnect(asked: ApiRequest) -> dict[str, Any]:
     """Forget your connection to an upstream and end its token."""
     name, end = upstream_of(asked), load_feature("oauth_sign_in").disconnect
@@ -62,7 +45,7 @@ async def disconnect(asked: ApiRequest) -> dict[str, Any]:
 
 @post(
     "/api/connections/{upstream}/key",
-    ConnectionJson,
+    "Connection",
     ConnectionKey,
     who=_OWN,
     refusals=_REFUSALS,

@@ -12,60 +12,19 @@ from pydantic import StringConstraints
 from typing_extensions import TypedDict
 
 from assent.core.audit import Entry, principal_values
-from assent.core.definition_diff import GRADES, graded_changes, worst_grade
+from assent.core.definition_diff import graded_changes, worst_grade
 from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.core.record_scope import is_operator
 from assent.errors import SettingsError, StoreError
 from assent.gateway.state import DefinitionChange
-from assent.people.api.fields import OneOf, UpstreamName, closed
+from assent.people.api.fields import UpstreamName, closed
 from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
 
 KIND = "definition_review"
 MOST_ACCEPTED = 1000
 MOST_SHOWN = 1000
-
-
-class GradedChange(TypedDict):
-    grade: Annotated[str, OneOf(GRADES)]
-    at: Annotated[str, "Where, as a JSON pointer."]
-    before: str | None
-    after: str | None
-
-
-class DefinitionChangeJson(TypedDict):
-    """A tool whose definition is not the accepted one."""
-
-    upstream: str
-    tool: Annotated[str, "Its name at the upstream."]
-    name: Annotated[str, "Its name on our wire."]
-    kind: Annotated[str, OneOf(("changed", "new", "gone"))]
-    digest: Annotated[str, "Of the definition as it is now; empty for a tool that is gone."]
-    grade: Annotated[str, OneOf(GRADES), "The worst of its changes."]
-    changes: list[GradedChange]
-    attacks: Annotated[list[str], "What looks like an attack."]
-    withheld: NotRequired[
-        Annotated[bool, "Whether the tool is withheld until it is accepted; otherwise the change is only shown."]
-    ]
-    listed_twice: NotRequired[Annotated[bool, "Such a tool cannot be accepted."]]
-    kept: NotRequired[
-        Annotated[dict[str, Any] | None, "Who decided to keep exactly this definition withheld, and why."]
-    ]
-
-
-class DefinitionList(TypedDict):
-    definitions: list[DefinitionChangeJson]
-    pinned: Annotated[bool, "Whether there is a lock file of accepted definitions."]
-    first_sight: NotRequired[Annotated[bool, "Whether definitions are pinned in the store as they were first seen."]]
-
-
-class AcceptedCount(TypedDict):
-    accepted: int
-
-
-class KeptCount(TypedDict):
-    kept: int
 
 
 @closed
@@ -98,7 +57,7 @@ class WithheldDefinitions(TypedDict):
 _REFUSALS = ("api.not_entitled", "api.unknown", "api.conflict")
 
 
-@get("/api/definitions", DefinitionList, DefinitionFilter, who="operators", refusals=("api.not_entitled",))
+@get("/api/definitions", "DefinitionList", DefinitionFilter, who="operators", refusals=("api.not_entitled",))
 async def list_definitions(asked: ApiRequest) -> dict[str, Any]:
     """List tools whose definition is not the accepted one, with a graded diff."""
     check_operator(asked.principal)
@@ -112,7 +71,7 @@ async def list_definitions(asked: ApiRequest) -> dict[str, Any]:
     }
 
 
-@post("/api/definitions/accept", AcceptedCount, AcceptedDefinitions, who="operators", refusals=_REFUSALS)
+@post("/api/definitions/accept", "AcceptedCount", AcceptedDefinitions, who="operators", refusals=_REFUSALS)
 async def accept_definitions(asked: ApiRequest) -> dict[str, Any]:
     """Accept definitions exactly as they were shown, in the lock file or in the store."""
     check_operator(asked.principal)
@@ -134,7 +93,7 @@ async def accept_definitions(asked: ApiRequest) -> dict[str, Any]:
     return {"accepted": len(chosen)}
 
 
-@post("/api/definitions/keep", KeptCount, WithheldDefinitions, who="operators", refusals=_REFUSALS)
+@post("/api/definitions/keep", "KeptCount", WithheldDefinitions, who="operators", refusals=_REFUSALS)
 async def keep_withheld(asked: ApiRequest) -> dict[str, Any]:
     """Keep definitions withheld exactly as they are now, with a reason."""
     check_operator(asked.principal)

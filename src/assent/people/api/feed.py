@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, StringConstraints, WithJsonSchema
 from typing_extensions import TypedDict
@@ -39,31 +39,6 @@ def _check_moment(given: str) -> str:
     return given
 
 
-class ActivityLineJson(TypedDict):
-    """One thing that happened."""
-
-    index: Annotated[int, "The place of its entry in the log."]
-    at: Annotated[float, "Seconds since 1970."]
-    text: Annotated[str, "What happened; of the arguments, those that the contract's activity names."]
-    outcome: Annotated[str, OneOf(OUTCOMES)]
-    who: Annotated[str | None, "Null if it is not known, or erased."]
-    tool: str | None
-    tier: NotRequired[str | None]
-    risk: NotRequired[str | None]
-    upstream: NotRequired[str | None]
-    mode: NotRequired[Annotated[str | None, "live or test"]]
-    code: NotRequired[Annotated[str | None, "Why it was refused, or failed."]]
-    open_world: bool
-    would: Annotated[list[str], "What would have refused the call, had it not only been observed."]
-    claim: NotRequired[str | None]
-    approval: NotRequired[str | None]
-
-
-class Feed(TypedDict):
-    lines: list[ActivityLineJson]
-    next: Annotated[int | None, "What `before` is for the next page; null when the log was read to its beginning."]
-
-
 Pattern = Annotated[str, StringConstraints(pattern="^[!-~]{1,256}$")]
 Person = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]{1,256}$")]
 Moment = Annotated[
@@ -87,7 +62,7 @@ class FeedFilter(TypedDict, total=False):
     limit: Limit
 
 
-@get("/api/feed", Feed, FeedFilter, who="operators: all; people: their tenant's", refusals=("api.not_entitled",))
+@get("/api/feed", "Feed", FeedFilter, who="operators: all; people: their tenant's", refusals=("api.not_entitled",))
 async def list_activity(asked: ApiRequest) -> dict[str, Any]:
     """Read the activity feed, newest first."""
     query = asked.query

@@ -25,29 +25,6 @@ MOST_LOOKED_AT = 5000
 _DURATION = r"[1-9][0-9]{0,9}(s|m|h|d)"
 
 
-class KeyJson(TypedDict):
-    """An API key, without itself. Times are seconds since 1970."""
-
-    start: Annotated[str, "How it begins; people recognise it by that."]
-    name: str
-    kind: Annotated[str, OneOf(KINDS)]
-    tenant: str
-    scopes: list[str]
-    roles: list[str]
-    mode: Annotated[str, OneOf(("live", "test"))]
-    created_at: float
-    revoked_at: NotRequired[float | None]
-    expires_at: NotRequired[float | None]
-    made_by: NotRequired[Annotated[str | None, "Who made it here; null at the command line."]]
-    state: Annotated[str, OneOf(("good", "expired", "revoked"))]
-    key: NotRequired[Annotated[str, "The key itself: once, in the answer to its making."]]
-
-
-class KeyList(TypedDict):
-    keys: list[KeyJson]
-    more: bool
-
-
 @closed
 class KeyFilter(TypedDict, total=False):
     state: Annotated[str, OneOf(("good", "expired", "revoked", "all"), "good"), "Only those in this state."]
@@ -71,7 +48,7 @@ class NewKey(TypedDict):
 _WHO = "admins: their tenant's; operators: all"
 
 
-@get("/api/keys", KeyList, KeyFilter, who=_WHO, refusals=("api.not_entitled",))
+@get("/api/keys", "KeyList", KeyFilter, who=_WHO, refusals=("api.not_entitled",))
 async def list_keys(asked: ApiRequest) -> dict[str, Any]:
     """List the API keys in the store, newest first."""
     tenant = _tenant_of(asked.principal)
@@ -81,7 +58,7 @@ async def list_keys(asked: ApiRequest) -> dict[str, Any]:
     return {"keys": [_as_json(one, now) for one in chosen[:limit]], "more": len(chosen) > limit}
 
 
-@post("/api/keys", KeyJson, NewKey, who=_WHO, refusals=("api.not_entitled",))
+@post("/api/keys", "Key", NewKey, who=_WHO, refusals=("api.not_entitled",))
 async def create_key(asked: ApiRequest) -> dict[str, Any]:
     """Make a key; it is shown in this answer and never again."""
     tenant, body, now = _tenant_of(asked.principal), asked.body, asked.ports.now()
@@ -107,7 +84,7 @@ async def create_key(asked: ApiRequest) -> dict[str, Any]:
     return {**_as_json(record, now), "key": key}
 
 
-@post("/api/keys/{key}/revoke", KeyJson, who=_WHO, refusals=("api.not_entitled", "api.unknown"))
+@post("/api/keys/{key}/revoke", "Key", who=_WHO, refusals=("api.not_entitled", "api.unknown"))
 async def revoke_key(asked: ApiRequest) -> dict[str, Any]:
     """Revoke the key that begins so, for good."""
     tenant, start, now = _tenant_of(asked.principal), asked.names["key"], asked.ports.now()

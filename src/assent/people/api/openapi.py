@@ -6,11 +6,11 @@ import re
 from functools import cache
 from http import HTTPStatus
 from importlib.metadata import version
+from importlib.resources import files
 from typing import Any
 
-import orjson
+import yaml
 from pydantic import TypeAdapter
-from typing_extensions import TypedDict
 
 from assent.core.refusals import CATALOGUE
 from assent.people.api import (  # noqa: F401 - importing a module declares its operations
@@ -32,23 +32,16 @@ from assent.people.api import (  # noqa: F401 - importing a module declares its 
 )
 from assent.people.api.fields import ID, PlainSchema
 from assent.people.api.operation import OPERATIONS, PATTERNS, Operation
-from assent.people.api.problems import FAULTS, ProblemJson
+from assent.people.api.problems import FAULTS
 
+_PLACE = "#/components/schemas/"
 _ALWAYS = ("api.malformed", "api.foreign_origin", "api.wrong_host")
 _KNOWN = ("authenticate.missing", "authenticate.invalid", "record.unavailable", "api.unavailable")
 _WITH_BODY = ("api.too_large", "api.not_json", "api.invalid")
 
 
-class DocumentJson(TypedDict):
-    """An OpenAPI document."""
-
-    openapi: str
-    info: dict[str, Any]
-    paths: dict[str, Any]
-
-
 DOCUMENT = Operation(
-    "GET", "/api/openapi.json", "openapi", "This document.", "everybody, without credentials", gives=DocumentJson
+    "GET", "/api/openapi.json", "openapi", "This document.", "everybody, without credentials", gives="Document"
 )
 ALL: tuple[Operation, ...] = (
     *sorted(OPERATIONS.values(), key=lambda one: (one.path.split("/")[2], "{" in one.path)),
@@ -59,10 +52,9 @@ ALL: tuple[Operation, ...] = (
 
 def document(server: str) -> dict[str, Any]:
     """The OpenAPI 3.1 document of the whole API."""
-    used, schemas = _schemas()
     paths: dict[str, dict[str, Any]] = {}
     for one in ALL:
-        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, used)
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -74,7 +66,7 @@ def document(server: str) -> dict[str, Any]:
         "security": [{"bearer": []}, {"key": []}],
         "paths": paths,
         "components": {
-            "schemas": schemas,
+            "schemas": _schemas(),
             "securitySchemes": {
                 "bearer": {"type": "http", "scheme": "bearer", "description": "An API key or an OAuth token."},
                 "key": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
@@ -84,29 +76,25 @@ def document(server: str) -> dict[str, Any]:
 
 
 @cache
-def _schemas() -> tuple[dict[tuple[str, str], Any], dict[str, Any]]:
-    """The schemas of each operation's answer and body, and those that they refer to, where `ToolJson` is Tool."""
-    wanted: list[Any] = [((one.name, "200"), "validation", TypeAdapter(one.gives)) for one in ALL]
-    wanted += [((one.name, "body"), "validation", TypeAdapter(one.body)) for one in ALL if one.body is not None]
-    wanted.append((("", "problem"), "validation", TypeAdapter(ProblemJson)))
-    template = "#/components/schemas/{model}"
-    made, rest = TypeAdapter.json_schemas(wanted, ref_template=template, schema_generator=PlainSchema)
-    plain = re.sub(rb'(schemas/|")(\w+)Json"', rb'\1\2"', orjson.dumps([list(made.values()), rest["$defs"]]))
-    answers, schemas = orjson.loads(plain)
-    return dict(zip((name for name, _ in made), answers, strict=True)), schemas
+def _schemas() -> dict[str, Any]:
+    """The answers as they are described in `answers.yaml`, and the bodies as their types say, by name."""
+    answers = yaml.safe_load((files("assent.people.api") / "answers.yaml").read_text("utf-8"))
+    wanted: list[Any] = [(one.name, "validation", TypeAdapter(one.body)) for one in ALL if one.body is not None]
+    bodies = TypeAdapter.json_schemas(wanted, ref_template=_PLACE + "{model}", schema_generator=PlainSchema)[1]["$defs"]
+    return dict(sorted({**answers, **bodies}.items()))
 
 
-def _operation(one: Operation, used: dict[tuple[str, str], Any]) -> dict[str, Any]:
+def _operation(one: Operation) -> dict[str, Any]:
     said: dict[str, Any] = {
         "operationId": one.name,
         "tags": [one.path.split("/")[2].removesuffix(".json")],
         "summary": one.says,
         "description": f"For {one.who}.",
         "parameters": _parameters(one),
-        "responses": {"200": _response("Done.", "application/json", used[one.name, "200"]), **_problems(one)},
+        "responses": {"200": _response("Done.", "application/json", one.gives), **_problems(one)},
     }
     if one.body is not None:
-        said["requestBody"] = {"required": True, "content": {"application/json": {"schema": used[one.name, "body"]}}}
+        said["requestBody"] = {"required": True, "content": {"application/json": {"schema": _place(one.body.__name__)}}}
     return said | ({"security": []} if one.handler is None else {})
 
 
@@ -137,12 +125,17 @@ def _problems(one: Operation) -> dict[str, Any]:
     for code in codes_of(one):
         kind = FAULTS[code] if code in FAULTS else CATALOGUE[code]
         by_status.setdefault(kind.status, []).append(code)
-    schema = {"$ref": "#/components/schemas/Problem"}
     return {
-        str(status): _response(f"{HTTPStatus(status).phrase}: {', '.join(codes)}", "application/problem+json", schema)
+        str(status): _response(
+            f"{HTTPStatus(status).phrase}: {', '.join(codes)}", "application/problem+json", "Problem"
+        )
         for status, codes in sorted(by_status.items())
     }
 
 
-def _response(says: str, media: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"description": says, "content": {media: {"schema": schema}}}
+def _response(says: str, media: str, name: str) -> dict[str, Any]:
+    return {"description": says, "content": {media: {"schema": _place(name)}}}
+
+
+def _place(name: str) -> dict[str, Any]:
+    return {"$ref": _PLACE + name}

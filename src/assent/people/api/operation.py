@@ -83,8 +83,8 @@ class Operation:
     name: str
     says: str
     who: str
-    gives: Any
-    """The type of the answer."""
+    gives: str
+    """The answer, by its name in `answers.yaml`."""
     handler: Handler | None = None
     """None for the document, which needs no credentials."""
     query: Any = None
@@ -182,17 +182,17 @@ OPERATIONS: dict[Handler, Operation] = {}
 """Every operation by its handler, as far as its module is imported."""
 
 
-def get(path: str, gives: Any, query: Any = None, **more: Any) -> Callable[[HandlerT], HandlerT]:
+def get(path: str, gives: str, query: Any = None, **more: Any) -> Callable[[HandlerT], HandlerT]:
     """Declare a handler as the GET of a path. Its docstring is the summary."""
     return _declared("GET", path, gives, query=query, **more)
 
 
-def post(path: str, gives: Any, body: Any = None, **more: Any) -> Callable[[HandlerT], HandlerT]:
+def post(path: str, gives: str, body: Any = None, **more: Any) -> Callable[[HandlerT], HandlerT]:
     """Declare a handler as the POST of a path, which always has a JSON body: no page of another origin can send one."""
     return _declared("POST", path, gives, body=body or NoFields, **more)
 
 
-def _declared(method: Literal["GET", "POST"], path: str, gives: Any, **more: Any) -> Callable[[HandlerT], HandlerT]:
+def _declared(method: Literal["GET", "POST"], path: str, gives: str, **more: Any) -> Callable[[HandlerT], HandlerT]:
     def declare(handler: HandlerT) -> HandlerT:
         name = more.pop("name", getattr(handler, "__name__", ""))
         says = " ".join((handler.__doc__ or "").split())

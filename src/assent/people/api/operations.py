@@ -15,8 +15,6 @@ from assent.core.claims import ClaimRecord
 from assent.core.record_scope import record_scope_of
 from assent.core.shown_records import claim_as_json
 from assent.people.api import approvals
-from assent.people.api.approvals import ApprovalJson
-from assent.people.api.claims import ClaimJson
 from assent.people.api.feed import templates_of
 from assent.people.api.fields import MOST_INDEX, WholeNumber, closed
 from assent.people.api.operation import ApiRequest, get
@@ -29,30 +27,6 @@ AROUND = 15_000
 CLOCK_SLACK = 60.0
 
 
-class OperationStep(TypedDict):
-    index: int
-    kind: str
-    at: float
-    text: str
-    who: str | None
-    facts: dict[str, Any]
-
-
-class OperationJson(TypedDict):
-    """What happened to one call, from the question to the outcome."""
-
-    reference: str
-    tool: str | None
-    tier: str | None
-    risk: str | None
-    state: Annotated[str, "What the last entry says happened."]
-    who: str | None
-    entries: list[OperationStep]
-    approval: ApprovalJson | None
-    claim: ClaimJson | None
-    complete: Annotated[bool, "False if not all of the log could be looked through."]
-
-
 @closed
 class OperationFilter(TypedDict, total=False):
     near: Annotated[int, WholeNumber(0, MOST_INDEX, 0), "The place of an entry of the operation, if it is known."]
@@ -60,7 +34,7 @@ class OperationFilter(TypedDict, total=False):
 
 @get(
     "/api/operations/{operation}",
-    OperationJson,
+    "Operation",
     OperationFilter,
     who="operators: all; people: their tenant's",
     refusals=("api.not_entitled", "api.unknown"),

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
-from typing import Annotated, Any, NotRequired
-
-from typing_extensions import TypedDict
+from typing import Any
 
 from assent.contract.parts import format_duration
 from assent.core.call import Call
@@ -23,35 +21,9 @@ MOST_BUDGETS = 20
 _ASKED = frozenset({"confirm.confirmation_required", "confirm.approval_pending"})
 
 
-class BudgetJson(TypedDict):
-    limit: str
-    spent: str
-    share: float
-    currency: str
-
-
-class GatewayNumbers(TypedDict):
-    calls: int
-    answered: int
-    asked: int
-    refused: int
-    stages: dict[str, int]
-    codes: NotRequired[dict[str, int]]
-    minutes: list[dict[str, int]]
-    latency: dict[str, Any]
-
-
-class Overview(TypedDict):
-    waiting: Annotated[int, "Approvals that wait."]
-    soonest: Annotated[float | None, "When the first of them expires."]
-    stops: Annotated[int, "Stop switches that are on."]
-    budgets: list[BudgetJson]
-    gateway: NotRequired[Annotated[GatewayNumbers, "For operators: counted by this process since its start."]]
-
-
 @get(
     "/api/overview",
-    Overview,
+    "Overview",
     who="operators: the gateway's; other people: their tenant's approvals and budgets",
     refusals=("api.not_entitled",),
 )

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from typing_extensions import TypedDict
-
 from assent.core.refusals import Kind
 from assent.web.asgi import Headers
 
@@ -33,18 +31,6 @@ FAULTS: dict[str, Kind] = {
     "api.failed": Kind(500, "The gateway failed to answer.", "Read the gateway's log.", "operator"),
     "api.unavailable": Kind(503, "The store does not answer.", "Try again later.", "operator", retryable=True),
 }
-
-
-class ProblemJson(TypedDict):
-    """RFC 9457: what is wrong, and what to do about it."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    remedy: str
-    retryable: bool
 
 
 class ApiProblem(Exception):

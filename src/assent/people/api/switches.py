@@ -17,24 +17,7 @@ from assent.people.sessions import check_recent
 from assent.people.stop_targets import StopTargets
 
 MOST_TARGET = 512
-
-
-class SwitchJson(TypedDict):
-    """A stop switch that is on. Times are seconds since 1970."""
-
-    id: str
-    scope: Annotated[str, OneOf(SCOPES)]
-    target: Annotated[str, "The upstream, tool or principal; empty for everything."]
-    tenant: Annotated[str, "Whose principal; empty for every tenant."]
-    level: Annotated[str, OneOf(LEVELS), "all, or effects: calls that read pass."]
-    reason: str
-    by: str
-    at: float
-    changed_at: float
-
-
-class SwitchList(TypedDict):
-    switches: list[SwitchJson]
+_SHOWN = ("id", "scope", "target", "tenant", "level", "reason", "by", "at", "changed_at")
 
 
 StopReason = Annotated[str, StringConstraints(min_length=1, max_length=MOST_REASON)]
@@ -59,7 +42,7 @@ _REFUSALS = ("api.not_entitled", "api.unknown")
 _LISTED = "people: those that concern their tenant; operators: all"
 
 
-@get("/api/switches", SwitchList, who=_LISTED, refusals=("api.not_entitled",))
+@get("/api/switches", "SwitchList", who=_LISTED, refusals=("api.not_entitled",))
 async def list_switches(asked: ApiRequest) -> dict[str, Any]:
     """List the stop switches that are on, newest first."""
     who = asked.principal
@@ -70,7 +53,7 @@ async def list_switches(asked: ApiRequest) -> dict[str, Any]:
     return {"switches": [as_json(one) for one in found if tenant is None or one.tenant in ("", tenant)]}
 
 
-@post("/api/switches", SwitchJson, NewSwitch, who="operators", refusals=_REFUSALS)
+@post("/api/switches", "Switch", NewSwitch, who="operators", refusals=_REFUSALS)
 async def set_switch(asked: ApiRequest) -> dict[str, Any]:
     """Stop everything, an upstream, a tool or a principal, at once."""
     _check_operator(asked.principal)
@@ -90,7 +73,7 @@ def stop_targets(asked: ApiRequest) -> StopTargets:
     return StopTargets(asked.ports.store, asked.settings, asked.ports.catalogue())
 
 
-@post("/api/switches/{switch}/ease", SwitchJson, SwitchRelease, who="operators", refusals=_REFUSALS)
+@post("/api/switches/{switch}/ease", "Switch", SwitchRelease, who="operators", refusals=_REFUSALS)
 async def ease_switch(asked: ApiRequest) -> dict[str, Any]:
     """Let calls pass that only read; effects stay stopped."""
     _check_operator(asked.principal)
@@ -102,7 +85,7 @@ async def ease_switch(asked: ApiRequest) -> dict[str, Any]:
     return as_json(eased)
 
 
-@post("/api/switches/{switch}/release", SwitchJson, SwitchRelease, who="operators", refusals=_REFUSALS)
+@post("/api/switches/{switch}/release", "Switch", SwitchRelease, who="operators", refusals=_REFUSALS)
 async def release_switch(asked: ApiRequest) -> dict[str, Any]:
     """Switch a stop off. The answer is what was released."""
     _check_operator(asked.principal)
@@ -127,4 +110,4 @@ def _reason(body: Any) -> str:
 
 
 def as_json(stop: Stop) -> dict[str, Any]:
-    return {name: getattr(stop, name) for name in SwitchJson.__annotations__}
+    return {name: getattr(stop, name) for name in _SHOWN}

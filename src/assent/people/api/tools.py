@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
@@ -27,46 +27,6 @@ _DAY = 86400.0
 USED = {"day": _DAY, "week": 7 * _DAY, "month": 30 * _DAY}
 
 
-class ToolJson(TypedDict):
-    """A tool as its contract has it."""
-
-    name: str
-    title: str
-    description: NotRequired[str]
-    tier: Annotated[str, "What it does to the world."]
-    risk: Annotated[str, OneOf(("low", "medium", "high", "critical", "forbidden"))]
-    hints: Annotated[dict[str, Any], "The annotations it is listed with."]
-    permissions: list[str]
-    confirmation: Annotated[str, "Who must approve: none, host, user or approver."]
-    exception: NotRequired[Annotated[str, "Critical, and no person is asked: the written reason."]]
-    contract: NotRequired[Annotated[str, "The contract's digest."]]
-    upstream: NotRequired[Annotated[str, "For operators: whose tool it is."]]
-    visibility: NotRequired[Annotated[str, "For operators: scoped, locked or hidden."]]
-    hidden_text: NotRequired[
-        Annotated[list[str], "For operators: the hidden characters that it is listed without, each with its place."]
-    ]
-    orders: NotRequired[Annotated[list[str], "For operators, of one tool: texts that give the model orders."]]
-    last_used: NotRequired[Annotated[float | None, "For operators: its last call in the recent log."]]
-
-
-class WithheldJson(TypedDict):
-    name: str
-    reason: str
-    upstream: NotRequired[str]
-    changed: NotRequired[Annotated[bool, "Whether its definition is not accepted as it is."]]
-
-
-class ToolList(TypedDict):
-    tools: list[ToolJson]
-    withheld: NotRequired[list[WithheldJson]]
-    count: NotRequired[Annotated[int, "How many tools fit, on all pages."]]
-    next: NotRequired[Annotated[str | None, "What `after` is on the next page."]]
-
-
-class WholeTool(ToolJson):
-    definition: dict[str, Any]
-
-
 _STATES, _CONFIRMERS = ("served", "withheld", "changed"), ("none", "host", "user", "approver")
 
 
@@ -85,7 +45,7 @@ class ToolFilter(TypedDict, total=False):
     limit: Annotated[int, WholeNumber(1, MOST_LISTED, MOST_LISTED), "How many at most."]
 
 
-@get("/api/tools", ToolList, ToolFilter, who="everybody: what `tools/list` shows them; operators: all")
+@get("/api/tools", "ToolList", ToolFilter, who="everybody: what `tools/list` shows them; operators: all")
 async def list_tools(asked: ApiRequest) -> dict[str, Any]:
     """List the tools the caller may see; for operators also those withheld, with the reason."""
     query, used = asked.query, await _last_used(asked)
@@ -142,7 +102,7 @@ def _withheld_page(asked: ApiRequest) -> list[dict[str, Any]]:
     ][:MOST_LISTED]
 
 
-@get("/api/tools/{tool}", WholeTool, who="as for the list", refusals=("api.unknown",))
+@get("/api/tools/{tool}", "WholeTool", who="as for the list", refusals=("api.unknown",))
 async def show_tool(asked: ApiRequest) -> dict[str, Any]:
     """Show one tool with its whole definition; for operators with its contract in words and what hosts do."""
     used = await _last_used(asked)

@@ -122,7 +122,11 @@ class PageRequest:
 
     def kept(self, name: str, default: str = "") -> str:
         """What a field shows: the input that was refused, or this."""
-        return self.field(name, default) if self.problems else default
+        return self.typed(name, default) if self.problems else default
+
+    def typed(self, name: str, default: str = "") -> str:
+        """What was typed into a field, without characters that nobody sees."""
+        return "".join(one for one in self.field(name, default) if one.isprintable() or one in "\n\t")
 
     def fault(self, name: str) -> str:
         """What is wrong with a field of the refused input; empty if nothing is."""
@@ -161,7 +165,9 @@ class PageRequest:
         return ApiRequest(self.principal, context.ports(), dict(self.path), {}, {}, "console", context.gateway)
 
     def render(self, template: str, status: int = 200, **values: Any) -> Response:
-        response = HTMLResponse(render_template(template, self, values), max([status, *(p.status for p in self.problems)]))
+        response = HTMLResponse(
+            render_template(template, self, values), max([status, *(p.status for p in self.problems)])
+        )
         if "assent_notice" in self.request.cookies:  # a notice is shown once
             response.delete_cookie("assent_notice", path="/console")
         return response

@@ -26,6 +26,7 @@ MOST_LINES = 1000
 """Lines of the log that are counted for a page."""
 MOST_SHOWN = 20
 MOST_KEYS = 1000
+DAYS = 14
 _CALLS = {"done": "ran", "replayed": "ran", "previewed": "ran", "failed": "ran", "in_doubt": "ran", "settled": "",
           "asked": "asked", "waiting": "", "decided": "", "refused": "refused"}  # fmt: skip
 """How an outcome of the feed is counted; a question counts once, not again when somebody answers it."""
@@ -50,14 +51,19 @@ class CallCounts:
         self.last = self.last or line.at / 1000
         self.ends[end] += 1
         self.tools[str(line.facts.get("tool", "not known"))] += 1
-        self.days[datetime.fromtimestamp(line.at / 1000, UTC).strftime("%Y-%m-%d")][end] += 1
+        self.days[_day(line.at / 1000)][end] += 1
         if end == "refused":
             self.codes[str(line.facts.get("code", "not known"))] += 1
             self.refused.append(line_json(line))
 
     def by_day(self) -> list[tuple[str, int, int]]:
-        days = sorted(self.days)[-14:]
+        """The last two weeks up to the last call: what ran, and what did not."""
+        days = [_day((self.last or 0) - ago * 86400) for ago in range(DAYS - 1, -1, -1)]
         return [(day, self.days[day]["ran"], self.days[day]["refused"] + self.days[day]["asked"]) for day in days]
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%b %d")
 
 
 async def counted_lines(page: PageRequest, wanted: ActivityFilter = ActivityFilter()) -> ActivityPage:  # noqa: B008
@@ -73,7 +79,9 @@ async def known_callers(page: PageRequest) -> list[tuple[Principal, str]]:
     kept = await ports.store.keys(limit=MOST_KEYS)
     found = [(one.principal, f"key {one.start}…") for one in kept if one.state(ports.now()) == "good"]
     if page.context.gateway is not None:
-        found += [(principal_of(one), "key in the configuration") for one in page.context.gateway.settings.auth.api_keys]
+        found += [
+            (principal_of(one), "key in the configuration") for one in page.context.gateway.settings.auth.api_keys
+        ]
     return [(who, where) for who, where in found if scope.tenant in (None, who.tenant)]
 
 
@@ -107,9 +115,7 @@ async def show_agent(page: PageRequest) -> Response:
     """One caller. An operator names the tenant; everybody else sees only callers of their own."""
     name, ports, scope = page.path["name"], page.context.ports(), record_scope_of(page.principal)
     tenant = scope.tenant if scope.tenant is not None else page.query.get("tenant") or None
-    keys = [
-        (who, where) for who, where in await known_callers(page) if who.id == name and tenant in (None, who.tenant)
-    ]
+    keys = [(who, where) for who, where in await known_callers(page) if who.id == name and tenant in (None, who.tenant)]
     read, counts = await counted_lines(page, ActivityFilter(principal=_exactly(name), tenant=tenant)), CallCounts()
     for line in read.lines:
         counts.add(line)

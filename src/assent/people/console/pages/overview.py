@@ -11,6 +11,7 @@ from assent.people.api.overview import show_overview
 from assent.people.api.upstreams import list_upstreams
 from assent.people.console.page import EVERYONE, Page, PageRequest
 
+
 async def overview(page: PageRequest) -> Response:
     found = await page.api(show_overview)
     return page.render("overview.html", overview=found, charts=_charts(found.get("gateway")))
@@ -24,8 +25,8 @@ def _charts(gateway: dict[str, Any] | None) -> dict[str, Any]:
     last = max((index for index, (_, count) in enumerate(buckets) if count), default=-1)
     return {
         "minutes": [
-            (f"{len(minutes) - 1 - place} min ago", one["answered"], one["refused"])
-            for place, one in enumerate(minutes)
+            (f"{ago} min ago" if ago else "now", one["answered"], one["refused"])
+            for ago, one in zip(range(len(minutes) - 1, -1, -1), minutes, strict=True)
         ],
         "latency": [(_bound(name), count) for name, count in buckets[: last + 1]],
     }

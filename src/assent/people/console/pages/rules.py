@@ -18,6 +18,7 @@ from assent.config.references import References
 from assent.config.rules import rules_of
 from assent.contract.parts import format_duration
 from assent.core.match import Match
+from assent.core.quotas import RateLimit, SpendBudget
 from assent.core.tool import Tool
 from assent.errors import SettingsError
 from assent.features import load_feature
@@ -32,7 +33,7 @@ from assent.people.console.pages.overview import STAFF
 from assent.ports import Ports
 from assent.rules.guards.rule import GuardRule
 
-MOST_TRIED = 5000
+MOST_TRIED = 3000
 """Entries of the log that one try reads."""
 SINCE = (("1d", "the last day"), ("7d", "the last week"), ("30d", "the last month"))
 _EDITED = ("guards", "limits", "budgets")
@@ -61,7 +62,10 @@ class RuleRow:
     def when(self) -> str:
         """The calls it applies to, in words."""
         given = self.match.model_dump(mode="json", exclude_none=True) if self.match is not None else {}
-        return ", ".join(f"{name} {value}" for name, value in given.items() if name != "inner") or "every call"
+        named = [f"{name} {_words(value)}" for name, value in given.items() if name not in ("inner", "written")]
+        if "written" in given:
+            named.append(f"tools whose contract {'a person' if given['written'] else 'nobody'} wrote")
+        return ", ".join(named) or "every call"
 
 
 class Objections:
@@ -91,24 +95,28 @@ def rule_rows(ports: Ports, tools: Iterable[Tool], seen: Objections) -> Iterator
             "guard", guard.rule, _options(guard) or about, _ENDS[guard.action], guard.match, named,
             guard.mode == "observe", guard.because, count,
         )  # fmt: skip
-    for code, lines in (("claim.rate_limited", rules.limits), ("claim.budget_exceeded", rules.budgets)):
-        for line in lines:
-            named = tuple(one.name for one in every if line.match.holds_for(one))
-            unit = "calls" if code == "claim.rate_limited" else getattr(line, "currency", None) or "calls"
-            most = f"{getattr(line, 'calls', None) or getattr(line, 'amount', '')} {unit} in {format_duration(line.per)}"
-            each = f"for each {' and '.join(line.each)}" if line.each else "for all together"
-            kind = "limit" if code == "claim.rate_limited" else "budget"
-            yield RuleRow(kind, most, each, "refuses more", line.match, named, stopped=seen.found[code])
+    quotas: tuple[RateLimit | SpendBudget, ...] = (*rules.limits, *rules.budgets)
+    for line in quotas:
+        named = tuple(one.name for one in every if line.match.holds_for(one))
+        if isinstance(line, RateLimit):
+            kind, code, most = "limit", "claim.rate_limited", f"{line.calls} calls"
+        else:
+            kind, code, most = "budget", "claim.budget_exceeded", f"{line.amount} {line.currency or 'calls'}"
+        each = f"for each {' and '.join(line.each)}" if line.each else "for all together"
+        name = f"{most} in {format_duration(line.per)}"
+        yield RuleRow(kind, name, each, "refuses more", line.match, named, stopped=seen.found[code])
     for policy in getattr(policies, "policies", ()):
         named = tuple(one.name for one in every if policy in policies.of_tool(one).applying.values())
         does = {"approve": "asks a person", "permit": "allows"}.get(policy.effect, "refuses")
         count = seen.found["guard.policy_denied"]
         yield RuleRow("policy", policy.id, policy.reason or policy.where, does, None, named, stopped=count)
     if rules.flow is not None:
-        does = {"observe": "only records", "ask": "asks a person"}.get(rules.flow.mode, "refuses")
+        does = "refuses" if rules.flow.mode == "refuse" else "asks a person"
         says = "Values from untrusted content do not steer a call that changes something."
         named = tuple(one.name for one in every)
-        yield RuleRow("flow", "flow control", says, does, None, named, rules.flow.mode == "observe", "", seen.found["flow"])
+        yield RuleRow(
+            "flow", "flow control", says, does, None, named, rules.flow.mode == "observe", "", seen.found["flow"]
+        )
 
 
 def _options(guard: GuardRule) -> str:
@@ -156,7 +164,8 @@ def _written(gateway: GatewayState) -> str:
 def _plain(rule: dict[str, Any]) -> dict[str, Any]:
     """A rule without what nobody wrote."""
     match = {name: value for name, value in (rule.get("match") or {}).items() if value is not None}
-    return {**({"match": match} if match else {}), **{name: one for name, one in rule.items() if name != "match"}}
+    rest = {name: float(one) if name == "amount" else one for name, one in rule.items() if name != "match"}
+    return {**({"match": match} if match else {}), **rest}
 
 
 async def try_rules(page: PageRequest) -> Response:
@@ -202,7 +211,7 @@ def _read(text: str) -> Any:
         place = ", ".join(filter(None, (f"line {fault.line}" if fault.line else "", fault.field)))
         raise ApiProblem("api.invalid", f"rules: {place}: {fault.message}. {fault.remedy}") from None
     if others := given.model_fields_set - set(_EDITED):
-        raise ApiProblem("api.invalid", f"rules: {sorted(others)[0]} cannot be tried here. There are guards, limits, budgets.")
+        raise ApiProblem("api.invalid", f"rules: only guards, limits and budgets can be tried, not {min(others)}.")
     return given
 
 

@@ -65,10 +65,11 @@ async def _exact(page: PageRequest, wanted: str) -> list[Hit]:
         hits.append((f"/console/approvals/{wanted}", f"Approval of {one['tool']}", one["state"]))
     if claim := await _found(page, show_claim, claim=wanted):
         hits.append((f"/console/claims/{wanted}", f"Claim of {claim['tool']}", claim["state"].replace("_", " ")))
-    if (one or claim or re.fullmatch("[0-9a-f-]{16,64}", wanted)) and (
-        told := await _found(page, show_operation, operation=wanted)
-    ):
-        hits.append((f"/console/operations/{wanted}", f"Operation with {told['tool']}", f"{len(told['entries'])} entries"))
+    told = one or claim
+    if told is None and re.fullmatch("[0-9a-f]{16,64}", wanted):
+        told = await _found(page, show_operation, operation=wanted)
+    if told is not None:
+        hits.append((f"/console/operations/{wanted}", f"Operation with {told['tool']}", "from question to outcome"))
     return hits
 
 
@@ -98,7 +99,9 @@ async def _tools(page: PageRequest, text: str) -> list[Hit]:
 async def _agents(page: PageRequest, text: str) -> list[Hit]:
     agents, _ = await agents_of(page)
     hits = [(tenant, name) for tenant, name in agents if text in name.casefold()][:MOST_OF_A_KIND]
-    return [(f"/console/agents/{quote(name)}?tenant={quote(tenant)}", name, f"tenant {tenant}") for tenant, name in hits]
+    return [
+        (f"/console/agents/{quote(name)}?tenant={quote(tenant)}", name, f"tenant {tenant}") for tenant, name in hits
+    ]
 
 
 async def _approvals(page: PageRequest, text: str) -> list[Hit]:
@@ -106,7 +109,11 @@ async def _approvals(page: PageRequest, text: str) -> list[Hit]:
     said = await page.api(list_approvals, query={"state": "all", "limit": MOST_APPROVALS})
     hits = [one for one in said["approvals"] if text in f"{one['tool']} {one['requester']} {one['text']}".casefold()]
     return [
-        (f"/console/approvals/{one['id']}", (one["details"] or {}).get("sentence") or visible(one["tool"]), one["state"])
+        (
+            f"/console/approvals/{one['id']}",
+            (one["details"] or {}).get("sentence") or visible(one["tool"]),
+            one["state"],
+        )
         for one in hits[:MOST_OF_A_KIND]
     ]
 
@@ -114,9 +121,9 @@ async def _approvals(page: PageRequest, text: str) -> list[Hit]:
 async def _conversations(page: PageRequest, text: str) -> list[Hit]:
     said = await page.api(list_conversations) if page.may(STAFF) else {"conversations": []}
     hits = [one for one in said["conversations"] if text in f"{one['name']} {one['principal']}".casefold()]
-    return [("/console/conversations", one["name"] or "Unnamed conversation", f"of {one['principal']}") for one in hits][
-        :MOST_OF_A_KIND
-    ]
+    return [
+        ("/console/conversations", one["name"] or "Unnamed conversation", f"of {one['principal']}") for one in hits
+    ][:MOST_OF_A_KIND]
 
 
 PAGES = (Page("GET", "/search", search, EVERYONE),)

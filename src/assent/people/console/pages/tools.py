@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from assent.contract.show import contract_lines
+from assent.contract.show import contract_lines, schema_lines
 from assent.contract.tiers import Risk, Tier
 from assent.people.api.problems import ApiProblem
 from assent.people.api.tools import list_tools, show_tool
@@ -94,7 +94,11 @@ async def _around(page: PageRequest, name: str) -> dict[str, Any]:
     callers = [(who, where) for who, where in await known_callers(page) if tools_for([who], page, [tool])]
     rules = list(rule_rows(ports, [tool], Objections([]))) if page.may(STAFF) else None
     return {
-        "contract": contract_lines(tool.contract),
+        "contract": {
+            **contract_lines(tool.contract),
+            "input": schema_lines(tool.contract.input or tool.definition.get("inputSchema")),
+            "output": schema_lines(tool.contract.output or tool.definition.get("outputSchema")),
+        },
         "callers": callers,
         "rules": rules and [one for one in rules if one.tools],
         "managed": page.may(KEEPERS),
