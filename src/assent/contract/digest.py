@@ -38,9 +38,6 @@ def digest_of(value: Any) -> str:
     return "sha256:" + hashlib.sha256(canonical(value)).hexdigest()
 
 
-_SAME_IN_BOTH = frozenset({str, bool, type(None)})
-
-
 def _has_simple_keys(value: dict[Any, Any]) -> bool:
     try:
         return "".join(value).isascii()
@@ -55,7 +52,7 @@ def _all_simple(items: Iterable[Any], depth: int) -> bool:
     """
     for item in items:
         kind = type(item)
-        if kind in _SAME_IN_BOTH:
+        if kind is str:
             continue
         if kind is int:
             if not -SAFE_INTEGER <= item <= SAFE_INTEGER:
@@ -64,14 +61,16 @@ def _all_simple(items: Iterable[Any], depth: int) -> bool:
             if not 1e-5 <= abs(item) < 1e15 or item.is_integer():
                 return False
         elif kind is dict:
-            _descend(depth)
+            if depth <= 0:
+                _descend(depth)
             if not _has_simple_keys(item) or not _all_simple(item.values(), depth - 1):
                 return False
         elif kind is list or kind is tuple:
-            _descend(depth)
+            if depth <= 0:
+                _descend(depth)
             if not _all_simple(item, depth - 1):
                 return False
-        else:
+        elif kind is not bool and item is not None:
             return False
     return True
 

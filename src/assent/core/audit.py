@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 
+_NO_VALUES: dict[str, Any] = {}
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+
+class Entry(NamedTuple):
     """One entry of the log: facts that may be published, and values that may be erased.
 
     Kinds and facts are a closed list (`assent.audit.leaf`). Values are JSON, or bytes that are already canonical
@@ -21,7 +21,7 @@ class Entry:
     kind: str
     at: float
     facts: dict[str, Any]
-    values: dict[str, Any] = field(default_factory=dict)
+    values: dict[str, Any] = _NO_VALUES
 
 
 def call_facts(call: Call) -> dict[str, Any]:
@@ -79,14 +79,10 @@ def unrun_values(call: Call) -> dict[str, Any]:
 
 def _arguments(call: Call) -> bytes | dict[str, Any]:
     """All arguments as sent. Uses the canonical form unless it leaves out one of Assent's own arguments."""
-    contract = call.tool.contract
-    own = (contract.idempotency.argument, contract.dry_run.argument if contract.dry_run.mode != "none" else None)
-    if own != _NO_ARGUMENTS and any(name in call.arguments for name in own if name):
+    own = call.tool.own_arguments
+    if own and any(name in call.arguments for name in own):
         return {**call.arguments, **(call.beside or {})}
     return call.canonical
-
-
-_NO_ARGUMENTS = (None, None)
 
 
 def principal_values(principal: Principal) -> dict[str, Any]:

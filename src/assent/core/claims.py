@@ -115,13 +115,13 @@ def claim_name(call: Call) -> str | None:
 
     A test endpoint has no real effects, so test and live callers of one name never share a claim.
     """
-    contract, principal = call.tool.contract, call.principal
+    tool, principal = call.tool, call.principal
+    if tool.natural is None and call.key is None and not tool.derives_key:
+        return None
     where = "test " if principal.mode == "test" else ""
-    if contract.natural is not None:
-        named = digest_of({name: call.arguments.get(name) for name in contract.natural.by})
+    if tool.natural is not None:
+        named = digest_of({name: call.arguments.get(name) for name in tool.natural.by})
         return claim_id(principal.tenant, principal.id, call.tool.name, f"{where}natural", named)
     if call.key is not None:
         return claim_id(principal.tenant, principal.id, call.tool.name, f"{where}key", call.key)
-    if call.tool.derives_key:
-        return claim_id(principal.tenant, principal.id, call.tool.name, f"{where}auto", call.fingerprint)
-    return None
+    return claim_id(principal.tenant, principal.id, call.tool.name, f"{where}auto", call.fingerprint)

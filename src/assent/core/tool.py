@@ -13,6 +13,7 @@ from assent.contract.documents import Validate, checker
 from assent.contract.expressions import Condition
 from assent.contract.member_names import Spelling
 from assent.contract.model import Contract
+from assent.contract.parts import Natural
 from assent.contract.pointers import places, tokens
 from assent.contract.profiles import HistoricNames, Profile, profile
 from assent.contract.wire import Claims, read_claims
@@ -59,11 +60,22 @@ class Tool:
     """Whether the operator trusts what its server says of its results."""
     derived: dict[str, Any] = field(default_factory=dict)
     """Values computed once from the others. They are kept here so that they disappear with the tool."""
-    # What every call reads is plain: it follows from the fields above.
+    # What every call reads is plain: it follows from the fields above. To read it from the contract is slow.
     name: str = field(init=False)
+    permissions: tuple[str, ...] = field(init=False)
+    own_arguments: tuple[str, ...] = field(init=False)
+    """The arguments that are Assent's own: the idempotency key and the switch of a dry run."""
+    key_forward: str | None = field(init=False)
+    """Where the upstream gets its idempotency key."""
+    retention: float | None = field(init=False)
+    natural: Natural | None = field(init=False)
+    events: Mapping[str, str] | None = field(init=False)
+    needs_rehearsal: bool = field(init=False)
+    """Whether a call needs a dry run before it."""
     is_read: bool = field(init=False)
     has_secrets: bool = field(init=False)
     """Whether its result holds secrets, which are delivered once."""
+    needs_key: bool = field(init=False)
     derives_key: bool = field(init=False)
     """Whether the idempotency key is derived from the arguments of a caller that sends none."""
     is_public: bool = field(init=False)
@@ -73,9 +85,19 @@ class Tool:
 
     def __post_init__(self) -> None:
         contract = self.contract
+        dry_run, idempotency = contract.dry_run, contract.idempotency
         object.__setattr__(self, "name", contract.name)
+        object.__setattr__(self, "permissions", contract.permissions)
+        own = (idempotency.argument, dry_run.argument if dry_run.mode != "none" else None)
+        object.__setattr__(self, "own_arguments", tuple(name for name in own if name is not None))
+        object.__setattr__(self, "key_forward", idempotency.forward)
+        object.__setattr__(self, "retention", idempotency.retention)
+        object.__setattr__(self, "natural", contract.natural)
+        object.__setattr__(self, "events", contract.events)
+        object.__setattr__(self, "needs_rehearsal", dry_run.mode == "required")
         object.__setattr__(self, "is_read", contract.side_effect == "read")
         object.__setattr__(self, "has_secrets", bool(contract.secrets) or contract.is_secret_whole)
+        object.__setattr__(self, "needs_key", idempotency.key == "required")
         object.__setattr__(self, "derives_key", contract.idempotency.key == "auto" and contract.natural is None)
         object.__setattr__(self, "is_public", self.visibility != "hidden" and contract.risk != "forbidden")
         object.__setattr__(self, "header_names", header_names(self.definition.get("inputSchema")))

@@ -21,7 +21,16 @@ from assent.mcp.event_log import EventLogs
 from assent.mcp.jsonrpc import RpcError, error_body, malformed_body, result_body
 from assent.mcp.protocol import DEFAULT_NEGOTIATED_VERSION, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 from assent.mcp.requests import HEADER as KEY
-from assent.mcp.requests import Era, McpRequest, is_notification, is_request, is_response, read_message, read_modern
+from assent.mcp.requests import (
+    MODERN,
+    Era,
+    McpRequest,
+    is_notification,
+    is_request,
+    is_response,
+    read_message,
+    read_modern,
+)
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import DEFAULT_BOUNDS, JsonLimits, Malformed
 from assent.mcp.tracing import TRACING
@@ -136,7 +145,7 @@ class McpEndpoint:
     async def _dispatch(self, exchange: HttpExchange) -> None:
         """Handles a request that posts nothing."""
         method = exchange.scope["method"]
-        if exchange.era is Era.MODERN:
+        if exchange.era is MODERN:
             await respond_error(exchange.send, 405, "Method Not Allowed", [(b"allow", b"POST")])
         elif method == "DELETE" or (method == "GET" and exchange.caller.only is None):
             await self._stream_or_end(exchange)
@@ -166,12 +175,12 @@ class McpEndpoint:
         method = message.get("method") if message.__class__ is dict else None
         if method.__class__ is not str or method not in NEVER_STOPPED:
             return self._answer_unless_stopped(exchange, message)
-        return self._modern(exchange, message) if exchange.era is Era.MODERN else self._handshake(exchange, message)
+        return self._modern(exchange, message) if exchange.era is MODERN else self._handshake(exchange, message)
 
     async def _answer_unless_stopped(self, exchange: HttpExchange, message: Any) -> None:
         if (stopped := await self.dispatcher.stop(message, exchange.caller)) is not None:
             await respond(exchange.send, 200, stopped.body)
-        elif exchange.era is Era.MODERN:
+        elif exchange.era is MODERN:
             await self._modern(exchange, message)
         else:
             await self._handshake(exchange, message)
@@ -186,7 +195,7 @@ class McpEndpoint:
             return respond(exchange.send, response.status, response.body)
         if declared is None:
             return respond(exchange.send, 202, b"")
-        if self.dispatcher.serves(message["method"], Era.MODERN, None):
+        if self.dispatcher.serves(message["method"], MODERN, None):
             answer = self._serve(exchange, message, *declared, None)
         else:
             answer = self._forward(exchange, message, None)

@@ -46,7 +46,7 @@ class HttpExchange:
         """The `Mcp-Param-*` headers, which repeat arguments."""
         self.duplicated: str | None = None
         """A routing header that is sent twice."""
-        if len(fields) != len(headers) or _PARAM_PREFIX in b" ".join(fields):
+        if len(fields) != len(headers) or b" ".join(fields).find(_PARAM_PREFIX) >= 0:
             self.fields, self.mirrors, self.duplicated = _join_repeated(headers)
         self.era, self.version = _era_and_version(self.fields.get(b"mcp-protocol-version"))
 

@@ -29,7 +29,7 @@ from assent.mcp.confirmation import ConfirmationCodec, ConnectAnswer, Retry, for
 from assent.mcp.jsonrpc import RpcError, check_no_task
 from assent.mcp.protocol import HEADER_MISMATCH, INVALID_PARAMS, SERVER_INFO_META_KEY
 from assent.mcp.request_state import RequestStateCodec
-from assent.mcp.requests import CONVERSATION, META_KEY, USER_TEXT, Era, McpRequest, conversation_of, keys_of
+from assent.mcp.requests import CONVERSATION, META_KEY, MODERN, USER_TEXT, McpRequest, conversation_of, keys_of
 from assent.mcp.tracing import TOOL_ERROR, TRACING, describe_call
 from assent.pipeline.confirm_on_stream import confirm_on_stream, confirm_with_result
 from assent.pipeline.discover import visible_tools
@@ -74,7 +74,7 @@ class ToolService:
         principal, catalogue = mcp_request.caller, self._ports.catalogue()
         if mcp_request.session is not None and any(link.streams for link in self._links.values()):
             await mcp_request.reply.open()
-        modern = mcp_request.era is Era.MODERN
+        modern = mcp_request.era is MODERN
         policies = self._ports.rules.policies
         rights = (principal.has_agent, principal.mode, principal.scopes, principal.only)
         hidden = await self._hidden_from(mcp_request)
@@ -106,7 +106,7 @@ class ToolService:
         """Runs one call through the pipeline and asks the user on the stream if the contract requires it."""
         begun = perf_counter()
         params, principal = mcp_request.params, mcp_request.caller
-        modern = mcp_request.era is Era.MODERN
+        modern = mcp_request.era is MODERN
         if not modern:
             check_no_task(params)  # The modern era has no such parameter and ignores it.
         meta = params.get("_meta") or {}
@@ -148,7 +148,7 @@ class ToolService:
 
     async def _run(self, request: Request, mcp_request: McpRequest, answer: ConnectAnswer | None) -> Outcome:
         """Runs the pipeline. A handshake-era client is asked meanwhile; a modern one brings its answers."""
-        question, modern, ports = self._connect_question, mcp_request.era is Era.MODERN, self._ports
+        question, modern, ports = self._connect_question, mcp_request.era is MODERN, self._ports
         if question is not None and answer is not None and answer.accepted:
             await question.wait(answer.upstream, answer.scope, request.principal)
         if modern:
@@ -189,7 +189,7 @@ class ToolService:
         return await confirm_on_stream(request, outcome, self._ports, ask)
 
     def _on_wire(self, outcome: Outcome, mcp_request: McpRequest, principal: Principal, retry: Retry) -> dict[str, Any]:
-        beside, modern, name = retry.beside, mcp_request.era is Era.MODERN, mcp_request.params["name"]
+        beside, modern, name = retry.beside, mcp_request.era is MODERN, mcp_request.params["name"]
         if isinstance(outcome, Pause):
             return self._codec.ask(outcome.approval, mcp_request.version, principal, name, beside)
         if isinstance(outcome, Refusal):
@@ -234,4 +234,4 @@ def _can_ask(mcp_request: McpRequest) -> bool:
     """Whether the client can show a form and return the answer."""
     if not mcp_request.capabilities or not shows_forms(mcp_request.capabilities):
         return False
-    return mcp_request.era is Era.MODERN or mcp_request.session is not None
+    return mcp_request.era is MODERN or mcp_request.session is not None

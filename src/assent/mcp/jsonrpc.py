@@ -59,7 +59,7 @@ def read_response(message: dict[str, Any]) -> dict[str, Any]:
 
 def is_too_deep(text: bytes, message: Any) -> bool:
     """Whether a message is nested so deeply that it can be read but not written again."""
-    if text.count(b"[") + text.count(b"{") <= _FEW_LEVELS:
+    if len(text) <= 2 * _FEW_LEVELS or text.count(b"[") + text.count(b"{") <= _FEW_LEVELS:
         return False
     try:
         orjson.dumps([[[[[[message]]]]]])  # The deepest nesting that any code adds around a message.

@@ -39,6 +39,10 @@ class Era(Enum):
     MODERN = "modern"
 
 
+HANDSHAKE, MODERN = Era.HANDSHAKE, Era.MODERN
+"""For what every request asks: to read a member from its class is slow."""
+
+
 @dataclass(slots=True)
 class McpRequest:
     """One JSON-RPC request with everything its handler may need, and the channel back to the client.
@@ -68,7 +72,7 @@ class McpRequest:
     @property
     def client(self) -> str:
         """The name that the client gives itself, in this request or when the session began."""
-        if self.era is Era.MODERN:
+        if self.era is MODERN:
             return client_name((self.params.get("_meta") or {}).get(CLIENT_INFO_META_KEY))
         return client_name(self.session.client_info) if self.session is not None else ""
 
@@ -219,7 +223,7 @@ def check_params(era: Era, version: str, method: str, params: dict[str, Any]) ->
         raise RpcError(INVALID_PARAMS, "Invalid request parameters", "") from None
     except KeyError:
         return  # Not a method of this revision: dispatch answers.
-    if era is Era.MODERN and len(client := _client_of(params["_meta"])) < 4096:
+    if era is MODERN and len(client := _client_of(params["_meta"])) < 4096:
         if len(_seen_clients) >= _SEEN_LIMIT:
             _seen_clients.clear()
         _seen_clients.add(client)
@@ -245,7 +249,7 @@ def _is_plain_list(params: dict[str, Any], era: Era) -> bool:
 def _is_plain_meta(meta: Any, era: Era) -> bool:
     if meta.__class__ is not dict or meta.get("progressToken", 0).__class__ not in (int, str):
         return False
-    return era is Era.HANDSHAKE or (LOG_LEVEL_META_KEY not in meta and _client_of(meta) in _seen_clients)
+    return era is HANDSHAKE or (LOG_LEVEL_META_KEY not in meta and _client_of(meta) in _seen_clients)
 
 
 def _client_of(meta: dict[str, Any]) -> bytes:

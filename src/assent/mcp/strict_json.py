@@ -7,10 +7,6 @@ from typing import Any
 import orjson
 
 _SAFE_INTEGER = 2**53 - 1
-# 2**53 - 1 has sixteen digits: a shorter run of digits cannot be an unsafe integer. (A translated copy is
-# searched six times faster than a regular expression searches the original.)
-_ONLY_DIGITS = bytes(ord("0") if chr(byte).isdecimal() and byte < 128 else ord(" ") for byte in range(256))
-_LONG_NUMBER = b"0" * 16
 
 
 class Malformed(ValueError):
@@ -48,13 +44,15 @@ def parse(text: bytes, bounds: JsonLimits = DEFAULT_BOUNDS) -> Any:
 def _is_compact_and_plain(text: bytes, value: Any, bounds: JsonLimits) -> bool:
     """Whether a fast check proves that the slow inspection would find nothing.
 
-    A value that serializes to the same bytes lost no key in parsing, and few brackets cannot nest too deep.
+    A value that serializes to the same bytes lost no key in parsing, and few brackets cannot nest too deep. The
+    writer refuses the same integers as the inspection.
     """
-    return (
-        text.count(b"{") + text.count(b"[") <= bounds.depth
-        and _LONG_NUMBER not in text.translate(_ONLY_DIGITS)
-        and orjson.dumps(value) == text
-    )
+    if text.count(b"{") + text.count(b"[") > bounds.depth:
+        return False
+    try:
+        return orjson.dumps(value, option=orjson.OPT_STRICT_INTEGER) == text
+    except TypeError:
+        return False
 
 
 def _inspect(text: bytes, value: Any, bounds: JsonLimits) -> None:

@@ -35,7 +35,7 @@ def authorize(
         raise stopped_refusal(stop)
     if principal.mode == "test" and not tool.has_test:
         raise Refusal("authorize.no_test_endpoint")
-    missing = principal.lacks(tool.contract.permissions) if tool.contract.permissions else ()
+    missing = principal.lacks(tool.permissions) if tool.permissions else ()
     refused = bool(missing) and not _rehearses_locked(request, tool)
     if refused:
         trace.refuse_or_note("authorize", missing_permissions_refusal(tool, missing, principal))

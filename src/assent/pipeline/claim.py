@@ -80,7 +80,7 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
             record = await ports.store.claim(draft, entry, used, now, quotas)
         except (RateLimited, OverBudget) as exceeded:
             trace.refuse_or_note("claim", quota_refusal(exceeded))
-            noted = replace(entry, facts={**entry.facts, "would": list(trace.would)})
+            noted = entry._replace(facts={**entry.facts, "would": list(trace.would)})
             record = await ports.store.claim(draft, noted, used, now)
     except ApprovalGone:
         raise Refusal("claim.approval_used") from None
@@ -126,10 +126,10 @@ def claim_from_record(
 
     A natural or derived key is reused once its result is no longer valid, so each use gets its own upstream key.
     """
-    contract = call.tool.contract
-    if contract.idempotency.forward is None:
+    tool = call.tool
+    if tool.key_forward is None:
         return Claim(call, record.id, record.epoch, None, ran_before, facts)
-    named = contract.natural is not None or (call.tool.derives_key and call.key is None)
+    named = tool.natural is not None or (tool.derives_key and call.key is None)
     name = f"{record.id} {record.created_at!r}" if named else record.id
     return Claim(call, record.id, record.epoch, ports.derive_key(name), ran_before, facts)
 
@@ -141,19 +141,19 @@ def _recall_ignored(call: Call, trace: CallTrace) -> bool:
 
 
 def _draft(call: Call, ports: Ports, now: float, *, fresh: bool) -> ClaimRecord:
-    contract, principal = call.tool.contract, call.principal
+    tool, principal = call.tool, call.principal
     name = None if fresh else claim_name(call)
     return ClaimRecord(
         name or ports.new_id(),
         principal.tenant,
         principal.id,
-        contract.name,
+        tool.name,
         call.key,
         call.fingerprint,
-        contract.digest,
+        tool.contract.digest,
         State.STARTED,
         1,
         now + ports.lease,
         now,
-        now + (contract.idempotency.retention or ports.rules.retention),
+        now + (tool.retention or ports.rules.retention),
     )

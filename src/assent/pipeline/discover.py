@@ -26,7 +26,8 @@ def discover(request: Request, principal: Principal, ports: Ports, trace: CallTr
         trace.stopped("discover", reason or "unknown")
         raise Refusal("discover.unknown_tool", f"Unknown tool: {request.tool}")
     trace.tool = tool
-    trace.passed("discover", "%s, %s risk, %s", tool.contract.side_effect, tool.contract.risk, tool.visibility)
+    if trace.keeps_notes:
+        trace.passed("discover", "%s, %s risk, %s", tool.contract.side_effect, tool.contract.risk, tool.visibility)
     return tool
 
 

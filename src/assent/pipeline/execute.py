@@ -34,6 +34,7 @@ from assent.ports import Confined, NotReached, NotRun, OutcomeUnknown, Ports, To
 from assent.rules.guards.results import read_apart
 
 SUSPENDED_FOR = 600.0
+_SUCCEEDED, _SUSPENDED, _NO_EFFECT = State.SUCCEEDED, State.SUSPENDED, State.FAILED_NO_EFFECT
 
 
 class RunEnd(NamedTuple):
@@ -62,7 +63,7 @@ applies = always  # It runs the tool.
 async def execute(claim: Claim, ports: Ports, trace: CallTrace) -> Answer:
     """Run the tool, store its result durably, and only then answer."""
     with ports.work.holding(claim.id, claim.epoch), collecting_events():
-        if claim.call.tool.contract.dry_run.mode == "required" and not (claim.ran_before or trace.observing):
+        if claim.call.tool.needs_rehearsal and not (claim.ran_before or trace.observing):
             await _use_rehearsal(claim, ports)
         try:
             result = await ports.upstream.run(claim.call, claim.upstream_key)
@@ -72,7 +73,7 @@ async def execute(claim: Claim, ports: Ports, trace: CallTrace) -> Answer:
             raise
         except Exception as error:
             end = await _settle(claim, _end_of_failure(claim, error, ports, trace), ports)
-            if isinstance(error, NotReached) and end.state is State.FAILED_NO_EFFECT:
+            if isinstance(error, NotReached) and end.state is _NO_EFFECT:
                 end = end._replace(error=await connection_refusal(claim.call, ports, error.scope) or end.error)
             kept = remember(claim.call, end.error or end.result or {}, ports)
             return _answer(claim, end, kept if isinstance(kept, dict) else await kept)
@@ -100,7 +101,7 @@ async def keep(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTr
             end = read()
     except Exception:
         end = _unknown(claim, ports)
-    if claim.id is not None or recorded_events() or claim.call.tool.contract.events:
+    if claim.id is not None or recorded_events() or claim.call.tool.events:
         end = await _settle(claim, end, ports)
     kept = remember(claim.call, end.error or end.result or {}, ports)
     return _answer(claim, end, kept if isinstance(kept, dict) else await kept)
@@ -111,7 +112,7 @@ def _answer(claim: Claim, end: RunEnd, kept: dict[str, Any]) -> Answer:
     if end.error is not None:
         raise end.error from None
     assert end.result is not None
-    suspended = claim.id if end.state is State.SUSPENDED else None
+    suspended = claim.id if end.state is _SUSPENDED else None
     resume = Resume(suspended, claim.epoch) if suspended is not None else None
     return Answer(kept, False, resume, end.text if kept is end.result else None)
 
@@ -132,7 +133,7 @@ def _end_of_result(claim: Claim, result: dict[str, Any], text: bytes | None, por
         return _withheld(State.SUCCEEDED, guarded)
     trace.passed("execute", "succeeded")
     text = text if guarded.result is result and not claim.call.tool.has_secrets else None
-    return RunEnd(State.SUCCEEDED, guarded.result, None, guarded.result, "", None, guarded.findings, result, text)
+    return RunEnd(_SUCCEEDED, guarded.result, None, guarded.result, "", None, guarded.findings, result, text)
 
 
 def _guarded(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> GuardedResult:
@@ -251,7 +252,7 @@ async def _settle(claim: Claim, end: RunEnd, ports: Ports) -> RunEnd:
 
 def _settlement(claim: Claim, end: RunEnd, now: float, ports: Ports) -> Settlement:
     call, result = claim.call, end.stored
-    if end.state is State.SUSPENDED:
+    if end.state is _SUSPENDED:
         return Settlement(end.state, now, lease_until=now + SUSPENDED_FOR)
     if result is not None and call.tool.has_secrets:
         result = without_secrets(call.tool.contract, result)
@@ -276,7 +277,7 @@ def _entries(claim: Claim, end: RunEnd, now: float, ports: Ports) -> list[Entry]
 def _event_entries(claim: Claim, end: RunEnd, ports: Ports, now: float) -> list[Entry]:
     """The entries of the events that the tool recorded, and of those that its contract reads in the result."""
     events, contract = recorded_events() or [], claim.call.tool.contract
-    if contract.events and end.state is State.SUCCEEDED and end.stored is not None:
+    if claim.call.tool.events and end.state is _SUCCEEDED and end.stored is not None:
         shown = without_secrets(contract, end.stored)
         events = [*events, *events_in(contract, shown.get("structuredContent"))]
     if not events:
@@ -293,15 +294,15 @@ def _event_entries(claim: Claim, end: RunEnd, ports: Ports, now: float) -> list[
 
 def _valid_until(claim: Claim, end: RunEnd, now: float, retention: float) -> float | None:
     """The time until which the result is valid for its natural or derived key; a failed call is never reused."""
-    natural, result = claim.call.tool.contract.natural, end.told or end.stored
-    if end.state is State.FAILED_NO_EFFECT and result is None:  # It did not run, so it is forgotten.
+    natural, result = claim.call.tool.natural, end.told or end.stored
+    if end.state is _NO_EFFECT and result is None:  # It did not run, so it is forgotten.
         return NEVER
     if natural is None and (claim.call.key is not None or not claim.call.tool.derives_key):
         return None
     if result is None or result.get("isError"):
         return NEVER
     if natural is None or natural.until is None:
-        return now + (claim.call.tool.contract.idempotency.retention or retention)
+        return now + (claim.call.tool.retention or retention)
     structured = result.get("structuredContent")
     value = resolve(structured, natural.until)
     return as_time(resolve(claim.call.arguments, natural.until) if value is MISSING else value, now)

@@ -34,12 +34,11 @@ def recall(call: Call, ports: Ports, trace: CallTrace) -> Coroutine[Any, Any, An
     """Look up what became of an earlier call with the same key; None if there is nothing to look up. A retry never
     asks a person twice.
     """
-    contract = call.tool.contract
     if call.resume is None and (call.tool.is_read or call.dry_run):
         trace.passed("recall", "nothing to recall for a read or a dry run")
         return None
-    if call.resume is None and call.key is None and contract.idempotency.key == "required":
-        trace.refuse_or_note("recall", _key_missing(contract.idempotency.argument))
+    if call.resume is None and call.key is None and call.tool.needs_key:
+        trace.refuse_or_note("recall", _key_missing(call.tool.contract.idempotency.argument))
     name = call.resume.claim if call.resume else claim_name(call)
     ignored = trace.observing and call.resume is None and call.tool.derives_key and call.key is None
     if name is None or ignored:

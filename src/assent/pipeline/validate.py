@@ -39,7 +39,7 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
         raise Refusal("validate.arguments_invalid", f"The arguments have more than {MOST_VALUES} values.")
     if request.mirrors is not None and (request.mirrors or tool.header_names):
         _check_headers(tool, arguments, request.mirrors)
-    dry_run, stated = _split_arguments(arguments, tool)
+    dry_run, stated = _split_arguments(arguments, tool) if tool.own_arguments else (False, arguments)
     if request.beside:
         if not arguments.keys().isdisjoint(request.beside):
             raise Refusal(
@@ -113,8 +113,7 @@ def _digest(principal: Principal, tool: Tool, fingerprint: str) -> str:
     who: tuple[str, ...] = (principal.tenant, principal.id, principal.mode)
     if principal.actors:
         who += tuple(actor.id for actor in principal.actors)
-    contract = tool.contract
-    prefix = _digest_prefix(who, tool.upstream, contract.name, contract.digest)
+    prefix = _digest_prefix(who, tool.upstream, tool.name, tool.contract.digest)
     return hashlib.sha256(prefix + fingerprint.encode()).hexdigest()
 
 
@@ -130,6 +129,8 @@ def _digest_prefix(who: tuple[str, ...], upstream: str, name: str, contract: str
 
 def _key(request: Request, arguments: dict[str, Any], tool: Tool, trace: CallTrace) -> str | None:
     """The idempotency key of a call from any place; keys that differ are refused."""
+    if not request.keys and not tool.own_arguments:
+        return None
     sent = list(request.keys)
     argument = tool.contract.idempotency.argument
     if argument is not None and isinstance(arguments.get(argument), str):

@@ -136,7 +136,7 @@ class McpLink(UpstreamLink):
         params = {"name": call.tool.wire_name, "arguments": arguments, **mcp_request.answers}
         meta, fields = _meta(mcp_request), param_headers(call.tool, arguments)
         if key is not None:
-            forward = call.tool.contract.idempotency.forward
+            forward = call.tool.key_forward
             if forward == "meta":
                 meta[META_KEY] = key
             elif forward == "header":
@@ -177,7 +177,7 @@ class McpLink(UpstreamLink):
     async def _call_tool(
         self, call: Call, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool = False
     ) -> dict[str, Any]:
-        reads = call.tool.contract.side_effect == "read"
+        reads = call.tool.is_read
         try:
             result = await self._request("tools/call", params, fields, mcp_request, safe=safe or reads)
             if result.get("resultType") == "input_required":
@@ -293,7 +293,7 @@ def drop_invalid_meta(result: dict[str, Any]) -> dict[str, Any]:
 def arguments_with_key(call: Call, key: str | None) -> dict[str, Any]:
     """The arguments for the upstream: without Assent's own, and with the key if it is an argument."""
     contract, arguments = call.tool.contract, dict(call.arguments)
-    if key is None and contract.dry_run.mode == "none" and contract.idempotency.argument is None:
+    if key is None and not call.tool.own_arguments:
         return arguments
     if contract.dry_run.mode != "none" and not call.tool.rehearses:
         arguments.pop(contract.dry_run.argument, None)

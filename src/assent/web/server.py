@@ -150,13 +150,13 @@ def _read_head(head: bytes, body_length: int) -> tuple[bytes, Headers] | None:
     del lines[0]
     headers = [*map(_known_fields.get, lines)]
     length = None
-    while None in headers:
-        index = headers.index(None)
-        headers[index] = field = _read_field(lines[index])
-        if field is None or (field[0] == b"content-length" and length is not None):
-            return None
-        if field[0] == b"content-length":
-            length = field[1]
+    for index, known in enumerate(headers):
+        if known is None:
+            headers[index] = field = _read_field(lines[index])
+            if field is None or (field[0] == b"content-length" and length is not None):
+                return None
+            if field[0] == b"content-length":
+                length = field[1]
     if length is None or not _LENGTH(length) or int(length) != body_length:
         return None
     return post[1], cast("Headers", headers)
