@@ -5,25 +5,30 @@ import re
 import pytest
 
 from assent.contract.infer.features.tool import ToolFeatures, gather
-from assent.contract.infer.rules.execution import EXECUTION
-from assent.contract.infer.rules.losses import LOSSES, OVERWRITES
-from assent.contract.infer.rules.reads import ALL_TOOLS, BY_CLASS, CORRECTIONS
-from assent.contract.infer.rules.risk import RISKS, SHARES, SPENDS
 from assent.contract.infer.rules.tables import (
+    RuleBook,
     Table,
+    TableRule,
+    Test,
     any_of,
     given,
     mentions,
     name_ends,
     no,
-    rule,
     starts,
     table,
     unless,
     when,
 )
+from assent.contract.infer.rules.verdicts import RULES
 
-TABLES = [LOSSES, EXECUTION, OVERWRITES, ALL_TOOLS, *BY_CLASS.values(), SHARES, SPENDS, CORRECTIONS]
+BY_CLASS = [RULES.table(name) for name in ("read", "look", "run", "output", "no_verb", "act")]
+OTHERS = ("losses", "execution", "overwrites", "all_tools", "shares", "spends", "corrections")
+TABLES = [*map(RULES.table, OTHERS), *BY_CLASS]
+
+
+def rule(reason: str, *cases: Test) -> TableRule:
+    return TableRule(reason, cases)
 
 
 def features(name: str, description: str = "", *parameters: str) -> ToolFeatures:
@@ -102,12 +107,49 @@ def test_a_table_gives_the_same_answer_for_a_verb_that_it_has_seen() -> None:
 
 def test_every_rule_has_a_reason_in_plain_words() -> None:
     reasons = [one.reason for rules in TABLES for one in rules]
-    reasons += [one.reason for _, one in RISKS if one.reason]
+    reasons += [one.reason for one in RULES.table("risks") if one.reason]
     for reason in reasons:
         assert re.fullmatch(r"[a-z'`{][^.;]{8,120}", reason), reason
         assert reason.isascii(), reason
 
 
 def test_every_table_about_reading_ends_with_a_rule_for_all_other_tools() -> None:
-    for rules in BY_CLASS.values():
+    for rules in BY_CLASS:
         assert Table([rules[-1]]).judge(BOAT) is not None
+
+
+def test_the_data_files_name_only_what_there_is() -> None:
+    assert all(map(RULES.condition, RULES.conditions))
+    assert all(map(RULES.table, RULES.tables))
+
+
+WRITTEN = {
+    "words": {"going": "@certain_losses keep -remove"},
+    "conditions": {
+        "goes": {"verb": "@going"},
+        "stays": {"not": "goes"},
+        "reads": {"any": [{"starts": "returns"}, {"mentions": "undone", "within": 10}, {"name_ends": "boat"}]},
+        "loses": {"some": "losing"},
+    },
+    "tables": {
+        "losing": [{"reason": "the name says '{verb}'", "cases": [{"all": ["goes"], "words": "boats"}]}],
+        "kept": [{"given": "stays", "rules": [{"reason": "it stays", "verdict": "reads", "overrule": "weak"}]}],
+        "contradicted": [{"but": ["losing"]}, {"unless": "loses", "rules": ["kept"]}],
+    },
+}
+
+
+def test_a_data_file_says_the_same_as_the_functions() -> None:
+    book = RuleBook([WRITTEN], {})
+    assert [book.holds(name, BOAT) for name in ("goes", "stays", "reads", "loses")] == [True, False, False, True]
+    removing = features("remove_boats")
+    assert [book.holds(name, removing) for name in ("goes", "stays", "reads", "loses")] == [False, True, False, False]
+    assert book.table("losing").reason(BOAT) == "the name says 'delete'"
+    assert book.table("contradicted").reason(BOAT) == "the name says 'delete', but the name says 'delete'"
+    assert book.table("contradicted").judge(removing) == ("reads", "it stays", 0.5)
+
+
+@pytest.mark.parametrize("case", ["no_such_condition", {"some": "no_such_table"}, {"verb": "@no_such_group"}])
+def test_a_data_file_with_an_unknown_name_is_an_error(case: object) -> None:
+    with pytest.raises(KeyError):
+        RuleBook([{"tables": {"one": [{"reason": "because", "cases": [case]}]}}], {}).table("one")

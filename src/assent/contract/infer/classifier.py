@@ -8,22 +8,6 @@ from assent.contract.infer.features.words import word_set
 from assent.contract.infer.inference import Declared, FlowLabels, Inference, read_annotations
 from assent.contract.infer.lexicon import READING, VERB_GROUPS
 from assent.contract.infer.model import Weights, WordScore, is_disguised, is_foreign, tell_readers, weigh
-from assent.contract.infer.rules.losses import NO_DAMAGE, Damage, find_damage
-from assent.contract.infer.rules.reads import judge_read_only
-from assent.contract.infer.rules.risk import (
-    ACTS_OUTSIDE,
-    BROWSES,
-    LOOKS_OUTSIDE,
-    OUTLET,
-    POSTED,
-    PRIVATE,
-    PUBLIC,
-    RUNS_OUTSIDE,
-    SHARES,
-    SPENDS,
-    WEB,
-    choose_risk,
-)
 from assent.contract.infer.rules.tables import (
     FINAL,
     LOOKS,
@@ -38,6 +22,7 @@ from assent.contract.infer.rules.tables import (
     starts,
     when,
 )
+from assent.contract.infer.rules.verdicts import NO_DAMAGE, RULES, Damage, choose_risk, find_damage, judge_read_only
 
 _NOT_DECLARED: Final = Declared()
 
@@ -95,9 +80,9 @@ def _choose_tier(tool: ToolFeatures, *, read_only: bool, destructive: bool) -> s
         return "destructive"
     if read_only:
         return "read"
-    if SPENDS.first(tool):
+    if RULES.table("spends").first(tool):
         return "external_spend"
-    if SHARES.first(tool):
+    if RULES.table("shares").first(tool):
         return "share_export"
     works = tool.kind in {"make", "run", "look"} and tool.said_kinds.isdisjoint({"add", "change"})
     return "compute" if works else "write"
@@ -105,24 +90,24 @@ def _choose_tier(tool: ToolFeatures, *, read_only: bool, destructive: bool) -> s
 
 def _reaches_out(tool: ToolFeatures, *, executes: bool) -> bool:
     """Whether the call reaches systems or people outside the account."""
-    if BROWSES(tool):
+    if RULES.holds("browses", tool):
         return True
     if executes:
-        return bool(RUNS_OUTSIDE(tool))
+        return RULES.holds("runs_outside", tool)
     looks = tool.kind in READING | {"make", "none", "noun"}
-    return bool(LOOKS_OUTSIDE(tool) if looks else ACTS_OUTSIDE(tool))
+    return RULES.holds("looks_outside" if looks else "acts_outside", tool)
 
 
 def _label(tool: ToolFeatures, *, read_only: bool, open_world: bool, executes: bool) -> FlowLabels:
     """Return the three data-flow labels."""
     returns = read_only or executes or tool.kind in {"drive", "session"}
-    private = executes or (returns and PRIVATE(tool))
-    untrusted = returns and (POSTED(tool) or (open_world and PUBLIC(tool)))
+    private = executes or (returns and RULES.holds("private", tool))
+    untrusted = returns and (RULES.holds("posted", tool) or (open_world and RULES.holds("public", tool)))
     sends = open_world and (executes or "url" in tool.flags)
     return FlowLabels(
-        reads_private=bool(private and not WEB(tool)),
+        reads_private=bool(private and not RULES.holds("web", tool)),
         sees_untrusted=bool(untrusted),
-        public_sink=bool(sends or (not read_only and OUTLET(tool))),
+        public_sink=bool(sends or (not read_only and RULES.holds("outlet", tool))),
     )
 
 

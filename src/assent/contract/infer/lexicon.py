@@ -1,12 +1,10 @@
 """Lexicon: word classes loaded from the data file."""
 
-import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
-from importlib import resources
 from typing import Final
 
-from assent.contract.infer.features.words import plain_forms, word_set
+from assent.contract.infer.features.words import plain_forms, read_data, word_set
 
 Table = Mapping[str, frozenset[str]]
 
@@ -14,10 +12,9 @@ _PREFIXES: Final[Table] = {"un": frozenset({"add", "change"}), "re": frozenset({
 
 
 def _load() -> Mapping[str, Table]:
-    text = resources.files("assent.contract.infer").joinpath("lexicon.toml").read_text(encoding="utf-8")
     return {
         table: {key: frozenset(words.split()) for key, words in rows.items()}
-        for table, rows in tomllib.loads(text).items()
+        for table, rows in read_data("lexicon.toml").items()
     }
 
 

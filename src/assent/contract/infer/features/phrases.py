@@ -1,11 +1,11 @@
 """Finds explicit statements in a text: only reads, cannot be undone, overwrites, saves a file, runs anything."""
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from importlib import resources
 from typing import Any, Final
+
+from assent.contract.infer.features.words import read_data
 
 _BODY: Final = 2500
 # Maximum distance between a marker word and the start or end of a match.
@@ -34,11 +34,6 @@ class _Group:
 _Statement = tuple[tuple[str, tuple[_Group, ...]], ...]
 
 
-def _load() -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    text = resources.files("assent.contract.infer").joinpath("statements.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
 @cache
 def _statement(name: str) -> _Statement:
     """The groups of one statement, arranged at first use."""
@@ -62,7 +57,7 @@ def _is_for(mark: str, group: _Group) -> bool:
     return any(mark in other for other in group.marks)
 
 
-_TABLE: Final = _load()
+_TABLE: Final = read_data("statements.toml")
 STATEMENT_NAMES: Final = frozenset(_TABLE)
 
 

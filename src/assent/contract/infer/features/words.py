@@ -1,7 +1,10 @@
-"""Splits names into words and finds the base form of a word."""
+"""Reads the data files, splits names into words and finds the base form of a word."""
 
 import re
+import tomllib
 from functools import lru_cache
+from importlib import resources
+from typing import Any
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _DIGIT = re.compile(r"[0-9]")
@@ -9,6 +12,11 @@ _PARTS = re.compile(r"[A-Za-z]+")
 _VERSION = re.compile(r"(?:(?<=[a-z0-9])V|(?<![A-Za-z])[vV])\d+(?![A-Za-z0-9])")
 # Words that only look like a verb in the third person.
 _THINGS = frozenset({"news"})
+
+
+def read_data(path: str) -> dict[str, Any]:
+    """Return the content of a TOML file of this package."""
+    return tomllib.loads(resources.files("assent.contract.infer").joinpath(path).read_text(encoding="utf-8"))
 
 
 def word_set(text: str) -> frozenset[str]:

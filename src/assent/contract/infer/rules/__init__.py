@@ -1,1 +1,1 @@
-"""Rules that conclude effects from features, as tables with one reason per rule."""
+"""Rules of the inference: tables as data, the conditions that need code, and the verdicts from both."""

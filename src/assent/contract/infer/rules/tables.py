@@ -1,26 +1,42 @@
-"""Rule tables and the conditions of their rules.
+"""Rule tables and the conditions of their rules, which the data files beside this module hold.
 
 A rule has cases, a verdict about reading, and the reason that users read. A case is a condition on the features of a
 tool:
 
-    when(verb="stop @writing", no_words="recording", all_flags="http url", says="cannot_be_undone")
+    {verb = "stop @writing", no_words = "recording", all_flags = "http url", says = "cannot_be_undone"}
 
-- `verb="a b"`: the feature has one of these words. `@writing` stands for a word group of the lexicon.
-- `no_verb="a b"`: it has none of them. `all_words="a b"`: it has all of them.
-- `params="*_id save*"`: a parameter name ends with `_id` or starts with `save`.
+- `verb = "a b"`: the feature has one of these words. `@writing` stands for a word group of the lexicon or of `[words]`
+  in a file; `-c` takes a word out again.
+- `no_verb = "a b"`: it has none of them. `all_words = "a b"`: it has all of them.
+- `params = "*_id save*"`: a parameter name ends with `_id` or starts with `save`.
 - `says` and `opens` name statements of `statements.toml`, in the whole description or in its first lines.
+- `all`, `any` and `not` combine conditions. `starts`, `mentions` (also `within` so many characters) and `name_ends`
+  read the text and the name. `some` holds if a rule of that table applies.
+- A name stands for a condition of a file or of `conditions.py`. A text that such a function returns replaces `{found}`
+  in the reason of the rule.
 
-`ToolFeatures` lists the features.
+`ToolFeatures` lists the features. A table lists rules and includes other tables; `given` and `unless` put a condition
+on some of them, and `but` makes of their reasons what contradicts the name.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 from assent.contract.infer.features.phrases import STATEMENT_NAMES
 from assent.contract.infer.features.tool import ToolFeatures
-from assent.contract.infer.lexicon import DETERMINER, GRAVE, NOUN_TOO, NOUNS, READING, VERB_CLASSES, VERB_GROUPS
+from assent.contract.infer.lexicon import (
+    DETERMINER,
+    GRAVE,
+    NOUN_FIRST,
+    NOUN_TOO,
+    NOUNS,
+    OTHER_CLASS,
+    READING,
+    VERB_CLASSES,
+    VERB_GROUPS,
+)
 
 # A condition; a text that it returns instead of True replaces `{found}` in the reason of its rule.
 Test = Callable[[ToolFeatures], object]
@@ -34,7 +50,14 @@ _ONE_WORD: Final = frozenset(
 # Features that put two others together.
 _UNIONS: Final = {"about": ("words", "object"), "around": ("words", "opening")}
 _STATEMENTS: Final = frozenset({"says", "opens"})
-_GROUPS: Final = {**NOUNS, **VERB_GROUPS, **VERB_CLASSES}
+_GROUPS: Final = {
+    **NOUNS,
+    **VERB_GROUPS,
+    **VERB_CLASSES,
+    "noun_too": NOUN_TOO,
+    "noun_first": NOUN_FIRST,
+    "simulated": OTHER_CLASS["simulate"][1],
+}
 
 
 def when(*tests: Test, **features: Words) -> Test:
@@ -134,11 +157,16 @@ def _remember(test: Test, possible: Callable[[str, str], bool]) -> Test:
 
 
 def _expand(words: Words) -> frozenset[str]:
-    """Return the words of a condition, with the words of the groups that `@name` stands for."""
+    """Return the words of a condition, with those of the groups that `@name` stands for and without those after `-`."""
     if not isinstance(words, str):
         return frozenset(words)
-    found = (_GROUPS[word[1:]] if word.startswith("@") else {word} for word in words.split())
-    return frozenset().union(*found)
+    found: set[str] = set()
+    for word in words.split():
+        if word.startswith("-"):
+            found.discard(word[1:])
+        else:
+            found |= _GROUPS[word[1:]] if word.startswith("@") else {word}
+    return frozenset(found)
 
 
 def _is_set(name: str) -> bool:
@@ -252,19 +280,31 @@ def by_name(tool: ToolFeatures) -> float:
     return FINAL if "confirmed" in tool.traits or tool.kind in GRAVE | {"add", "share"} else SURE
 
 
+def by_maker(tool: ToolFeatures) -> float:
+    """Return the probability that overrules output which is returned; what hands something out is doubtful."""
+    return WEAK if tool.maker in {"export", "download", "dump"} else FINAL
+
+
 Overrule = float | Callable[[ToolFeatures], float]
+_OVERRULES: Final[Mapping[str, Overrule]] = {
+    **{"final": FINAL, "sure": SURE, "strong": STRONG, "fair": FAIR, "weak": WEAK},
+    **{"by_text sure": by_text(SURE), "by_text fair": by_text(FAIR), "by_text weak": by_text(WEAK)},
+    **{"by_name": by_name, "by_maker": by_maker},
+}
 
 
 class TableRule(NamedTuple):
     """A reason and the cases in which it applies.
 
-    Rules about reading also have a verdict, and the probability at which the word model may overrule it.
+    Rules about reading also have a verdict, and the probability at which the word model may overrule it. Rules about
+    risk name the tiers for which they count; none means every tier.
     """
 
     reason: str
     cases: tuple[Test, ...]
     verdict: str = ""
     overrule: Overrule = FINAL
+    tiers: str = ""
 
     def explain(self, tool: ToolFeatures, found: object) -> str:
         """Return the reason with the words of this tool."""
@@ -314,16 +354,6 @@ def table(*groups: TableRule | Iterable[TableRule]) -> Table:
     return Table(one for group in groups for one in ([group] if isinstance(group, TableRule) else group))
 
 
-def rule(reason: str, *cases: Test, overrule: Overrule = FINAL) -> TableRule:
-    """A rule that applies in any of the cases."""
-    return TableRule(reason, cases, overrule=overrule)
-
-
-def decide(verdict: str, reason: str, *cases: Test, overrule: Overrule = FINAL) -> TableRule:
-    """A rule about reading: its verdict holds in any of the cases, or always if there are none."""
-    return TableRule(reason, cases or (lambda tool: True,), verdict, overrule)
-
-
 def but(
     *groups: TableRule | Iterable[TableRule], reason: str = "the name says '{{verb}}', but {}", verdict: str = UNCLEAR
 ) -> Table:
@@ -344,3 +374,67 @@ def unless(exception: Test, *groups: TableRule | Iterable[TableRule]) -> Table:
 def some(rules: TableRule | Iterable[TableRule]) -> Test:
     """The condition that one of the rules applies."""
     return any_of(*(case for one in table(rules) for case in one.cases))
+
+
+class RuleBook:
+    """The word groups, conditions and tables of the data files, by name; each is built at first use."""
+
+    def __init__(self, files: Iterable[Mapping[str, Any]], functions: Mapping[str, Any]) -> None:
+        self._functions = functions
+        self.conditions: dict[str, Any] = {}
+        self.tables: dict[str, Any] = {}
+        for one in files:
+            for name, words in one.get("words", {}).items():
+                _GROUPS[name] = _expand(words)
+            self.conditions |= one.get("conditions", {})
+            self.tables |= one["tables"]
+        self.condition, self.table = cache(self._condition), cache(self._table)
+
+    def holds(self, name: str, tool: ToolFeatures) -> bool:
+        """Whether a condition holds."""
+        return bool(self.condition(name)(tool))
+
+    def _condition(self, name: str) -> Test:
+        if name in self.conditions:
+            return self._build(self.conditions[name])
+        found: Test = self._functions[name]
+        return found
+
+    def _build(self, written: Any) -> Test:
+        if isinstance(written, str):
+            return self.condition(written)
+        match written:
+            case {"any": tests}:
+                return any_of(*map(self._build, tests))
+            case {"not": test}:
+                return no(self._build(test))
+            case {"starts": pattern}:
+                return starts(pattern)
+            case {"mentions": pattern}:
+                return mentions(pattern, written.get("within"))
+            case {"name_ends": words}:
+                return name_ends(words)
+            case {"some": name}:
+                return some(self.table(name))
+        features = {key: words for key, words in written.items() if key != "all"}
+        return when(*map(self._build, written.get("all", ())), **features)
+
+    def _table(self, name: str) -> Table:
+        return table(*map(self._group, self.tables[name]))
+
+    def _group(self, written: Any) -> Iterable[TableRule]:
+        if isinstance(written, str):
+            return self.table(written)
+        match written:
+            case {"include": names}:
+                return table(*map(self.table, names))
+            case {"but": groups}:
+                words = {key: written[key] for key in ("reason", "verdict") if key in written}
+                return but(*map(self._group, groups), **words)
+            case {"given": condition, "rules": groups}:
+                return given(self._build(condition), *map(self._group, groups))
+            case {"unless": condition, "rules": groups}:
+                return unless(self._build(condition), *map(self._group, groups))
+        cases = tuple(map(self._build, written.get("cases", ()))) or (lambda tool: True,)
+        overrule = _OVERRULES[written.get("overrule", "final")]
+        return [TableRule(written["reason"], cases, written.get("verdict", ""), overrule, written.get("tiers", ""))]
