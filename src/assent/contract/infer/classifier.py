@@ -6,7 +6,7 @@ from typing import Any, Final
 from assent.contract.infer.features.tool import ToolFeatures, gather
 from assent.contract.infer.features.words import word_set
 from assent.contract.infer.inference import Declared, FlowLabels, Inference, read_annotations
-from assent.contract.infer.lexicon import READING, VERB_GROUPS
+from assent.contract.infer.lexicon import READING
 from assent.contract.infer.model import Weights, WordScore, is_disguised, is_foreign, tell_readers, weigh
 from assent.contract.infer.rules.tables import (
     FINAL,
@@ -16,11 +16,6 @@ from assent.contract.infer.rules.tables import (
     UNCLEAR,
     WEAK,
     ReadOnlyVerdict,
-    any_of,
-    mentions,
-    no,
-    starts,
-    when,
 )
 from assent.contract.infer.rules.verdicts import NO_DAMAGE, RULES, Damage, choose_risk, find_damage, judge_read_only
 
@@ -123,14 +118,9 @@ def _measure_confidence(tool: ToolFeatures, verdict: ReadOnlyVerdict, damage: Da
     return 0.96 if agrees else 0.8
 
 
-_IS_VIEW: Final = any_of(
-    when(traits="view"), when(verb="browse go goto navigate scroll visit", around="@web back forward page pages tab")
-)
-
-
 def is_view(definition: Mapping[str, Any]) -> bool:
     """Whether a definition is a search or a page view."""
-    return bool(_IS_VIEW(gather(definition)))
+    return RULES.holds("is_view", gather(definition))
 
 
 DESTRUCTIVE_BY_WORDS: Final = "its words are typical of tools that lose something"
@@ -145,34 +135,12 @@ _HEAD: Final = 300
 # Parameters with a value to set.
 _VALUE_INPUTS: Final = word_set("amount enabled level off on percent position speed value")
 
-# Name and description use the same plain reading verb: `get_boat` with "Get a boat".
-_PLAIN_READ: Final = when(traits="confirmed", verb=VERB_GROUPS["fetching"] | {"describe", "enumerate", "peek", "read"})
-# Tools whose words resemble those of destructive tools, although nothing is lost: a message, and something that is
-# brought back, unless the text says that something else is lost.
-_NEVER_DESTRUCTIVE_BY_WORDS: Final = any_of(
-    when(kind="destroy send"),
-    when(
-        starts(
-            r"(?:recover|restore)s? (?:an? |the |previously )*(?:\w+ or )?"
-            r"(?:soft[- ])?(?:archived|deleted|disabled|suspended|trashed)\b"
-        ),
-        no(
-            mentions(
-                r"\b(?:delet|discard|overwrit|remov|replac|truncat|wip)(?:es|ing|s)\b"
-                r"|\b(?:are|gets?|is) (?:deleted|removed|shut)\b",
-                within=_HEAD,
-            )
-        ),
-    ),
-)
-_HAS_ACTING_VERB: Final = any_of(when(kind="@mixed session"), when(said_kinds="@mixed session"))
-
 
 def ask_model(
     tool: ToolFeatures, verdict: ReadOnlyVerdict, damage: Damage, weights: Weights | None
 ) -> tuple[ReadOnlyVerdict, Damage]:
     """Return the verdict and the damage after the model looked at the words."""
-    if damage.destructive or (verdict.level == READS and _PLAIN_READ(tool)):
+    if damage.destructive or (verdict.level == READS and RULES.holds("plain_read", tool)):
         return verdict, damage
     word_count = len(tool.description[:_HEAD].split())
     if word_count < _count_needed_words(tool, verdict):
@@ -194,7 +162,7 @@ def ask_model(
 
 def _count_needed_words(tool: ToolFeatures, verdict: ReadOnlyVerdict) -> int:
     """Return how many words the model needs; one is enough if nothing names an action."""
-    if verdict.reads or verdict.overrule != WEAK or _HAS_ACTING_VERB(tool):
+    if verdict.reads or verdict.overrule != WEAK or RULES.holds("has_acting_verb", tool):
         return _ENOUGH_WORDS
     carried = tool.words | tool.opening | _VALUE_INPUTS  # a parameter carries what the name says
     return 1 if carried.isdisjoint(tool.params) else _ENOUGH_WORDS
@@ -202,7 +170,7 @@ def _count_needed_words(tool: ToolFeatures, verdict: ReadOnlyVerdict) -> int:
 
 def _finds_loss(tool: ToolFeatures, score: WordScore, word_count: int) -> bool:
     likely = score.losing >= _DESTRUCTIVE_MINIMUM > score.reading and word_count >= _ENOUGH_WORDS
-    return likely and not _NEVER_DESTRUCTIVE_BY_WORDS(tool)
+    return likely and not RULES.holds("never_destructive_by_words", tool)
 
 
 def _confirms_reading(tool: ToolFeatures, verdict: ReadOnlyVerdict, score: WordScore) -> bool:
@@ -219,10 +187,6 @@ def _finds_reading(tool: ToolFeatures, verdict: ReadOnlyVerdict, score: WordScor
 
 def _words_mislead(tool: ToolFeatures) -> bool:
     """Whether the text mentions a side effect, tells someone, is in another language, or is disguised."""
-    if _REPORTS_SOMETHING(tool) or "mentions_loss" in tool.says or "leaves_trace" in tool.says:
+    if RULES.holds("reports_something", tool) or "mentions_loss" in tool.says or "leaves_trace" in tool.says:
         return True
     return is_foreign(tool.description) or is_disguised(tool.description)
-
-
-# `Report a card as lost` tells someone.
-_REPORTS_SOMETHING: Final = starts(r"reports? an? ")

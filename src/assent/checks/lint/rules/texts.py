@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from importlib import resources
 from typing import Any
 
 from assent.checks.lint.edit import Edit, put
@@ -146,62 +148,8 @@ def mend_hidden_characters(tool: LintedTool, at: str) -> Iterator[Edit]:
         yield put(without_hidden(holder), *path)
 
 
-# Each with a word without which it cannot match: patterns are slow on long texts, looking for a word is not.
-_PHRASES: dict[str, tuple[str, ...]] = {
-    # against what was said before
-    r"""\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|the\s+|your\s+)*
-        (?:previous|prior|earlier|above|other|system|existing)
-        \s+(?:instruction|prompt|rule|message|direction|tool)s?""": (*("ignore", "disregard", "forget", "override"),),
-    r"\bsystem(?:\s+(?:prompt|message))?\s*:\s*you\b": ("system",),
-    r"\byou\s+are\s+now\s+(?:in\s+)?(?:an?\s+)?\w+\s+mode\b": ("mode",),
-    r"\bif\s+you\s+are\s+an?\s+(?:ai|llm|assistant|language\s+model)\b": ("if you are",),
-    # behind the user's back
-    r"""\b(?:do\s+not|don't|never)\s+(?:tell|inform|mention|reveal|notify|ask)
-        \s+(?:\w+\s+){0,4}?(?:the\s+)?user\b""": ("user",),
-    r"\bwithout\s+(?:telling|informing|asking)\s+(?:\w+\s+){0,4}?(?:the\s+)?user\b": ("without",),
-    r"""\b(?:do\s+not|don't|never)\s+(?:reveal|disclose|mention|repeat)
-        \s+(?:these|this|the|your)\s+(?:instruction|prompt|rule)s?\b""": ("reveal", "disclose", "mention", "repeat"),
-    r"\b(?:do\s+not|don't)\s+let\s+(?:the\s+)?user\s+(?:know|see|notice)\b": ("user",),
-    r"""\b(?:hide|conceal|keep)\s+(?:this|it|that)\s+(?:secret\s+|hidden\s+)?
-        from\s+(?:the\s+)?user(?!\s+list)\b""": ("hide", "conceal", "keep"),
-    # past the question that its user is to be asked
-    r"""\b(?:do\s+not|don't|never|no\s+need\s+to)\s+ask\s+(?:\w+\s+){0,3}?
-        for\s+(?:confirmation|permission|approval|consent)\b""": ("confirmation", "permission", "approval", "consent"),
-    r"""\b(?:proceed|continue|go\s+ahead)\s+without\s+(?:\w+\s+){0,2}?
-        (?:confirmation|permission|approval|consent|asking)\b""": ("without",),
-    # towards this tool, or away from others
-    r"""\b(?:before|after)\s+(?:using|calling|you\s+(?:use|call))\s+(?:any|every|each|all)\s+(?:other\s+)?tools?\b
-        | \b(?:use|call|invoke|run)\s+this\s+tool\s+(?:first\s+)?before\s+(?:any|every|all)\s+other\b""": ("tool",),
-    r"""\b(?:always|must)\s+(?:use|call|invoke|prefer|choose)\s+this\s+tool\b
-        | \b(?:always|must)\s+(?:use|call|invoke|run)\s+this\s+first\b""": ("this tool", "this first"),
-    r"""\bthis\s+tool\s+must\s+(?:always\s+)?be\s+(?:used|called|invoked)\s+(?:whenever|for\s+(?:any|every|all))\b
-        | \bmust\s+be\s+called\s+(?:first|before\s+(?:any|every|all))""": ("must",),
-    r"\byou\s+(?:must|should)\s+(?:always|never)\s+(?!pass|provide|specify|supply|set|give)": ("must", "should"),
-    r"\b(?:instead\s+of|rather\s+than)\s+(?:any|all|every)\s+(?:other\s+|built-in\s+|native\s+)tools?\b": ("tool",),
-    r"\bnever\s+use\s+(?:the\s+|any\s+)?other\s+(?:\w+\s+)?tools?\b": ("never",),
-    r"""\bwhen(?:ever)?\s+[\w.-]+(?:\s+tool)?\s+is\s+(?:called|used|invoked),?
-        \s+(?:you\s+)?(?:always|must|change|replace|also)\b""": ("when",),
-    # for what is none of its business
-    r"\b(?:must|before|first|always)\b[^\n]{0,100}(?:~/\.|/etc/passwd|/etc/shadow|\.ssh\b|\bid_rsa\b|\bmcp\.json\b)": (
-        *("~/.", "/etc/", ".ssh", "id_rsa", "mcp.json"),
-    ),
-    r"""\b(?:include|send|pass|copy|put|attach|append)\s+(?:me\s+)?(?:the\s+|your\s+)?
-        (?:full\s+|entire\s+|whole\s+|complete\s+)?
-        (?:conversation\s+history|chat\s+history|system\s+prompt|previous\s+messages)\b""": (
-        *("history", "prompt", "messages"),
-    ),
-    # for somebody outside
-    r"""\b(?:before|after|first|then|also|always|must)\b[^\n.]{0,80}
-        \b(?:send|forward|post|upload|e?mail|transmit)\b[^\n]{0,80}?
-        \bto\s+(?:[\w.+-]+@[\w-]+\.|https?://)""": ("send", "forward", "post", "upload", "mail", "transmit"),
-    r"\bbefore\s+(?:doing\s+)?(?:anything|everything)\s+else\b": ("else",),
-    # as if it were no description
-    r"</?(?:system|important|instructions?)\s*>": ("<",),
-    r"<\|(?:im_start|im_end|system|user|assistant|endoftext)": ("<|",),
-    r"\[/?(?:inst|system)\]": ("inst]", "system]"),
-    r"(?<!\#)\#{2,6}\s*(?:instruction|system(?:\s+prompt)?)\s*:": ("##",),
-}
-_ORDERS = tuple((words, re.compile(phrase, re.VERBOSE)) for phrase, words in _PHRASES.items())
+_DATA = resources.files("assent.checks.lint.rules").joinpath("orders.toml").read_text(encoding="utf-8")
+_ORDERS = tuple((one["words"], re.compile(one["pattern"], re.VERBOSE)) for one in tomllib.loads(_DATA)["orders"])
 
 
 def check_description_orders(tool: LintedTool) -> Iterator[RawFinding]:

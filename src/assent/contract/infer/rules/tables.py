@@ -387,7 +387,7 @@ class RuleBook:
             for name, words in one.get("words", {}).items():
                 _GROUPS[name] = _expand(words)
             self.conditions |= one.get("conditions", {})
-            self.tables |= one["tables"]
+            self.tables |= one.get("tables", {})
         self.condition, self.table = cache(self._condition), cache(self._table)
 
     def holds(self, name: str, tool: ToolFeatures) -> bool:

@@ -9,7 +9,7 @@ from assent.contract.infer.lexicon import OTHER_CLASS
 from assent.contract.infer.rules import conditions
 from assent.contract.infer.rules.tables import UNCLEAR, ReadOnlyVerdict, RuleBook, Table, table
 
-_FILES: Final = ("execution", "side_effects", "losses", "risk", "reads")
+_FILES: Final = ("execution", "side_effects", "losses", "risk", "reads", "model")
 RULES: Final = RuleBook((read_data(f"rules/{name}.toml") for name in _FILES), vars(conditions))
 _BY_CLASS: Final = {
     "read": "read",
