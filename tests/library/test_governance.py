@@ -17,7 +17,7 @@ from assent.core.outcome import Refusal
 from assent.core.quotas import SpendBudget
 from assent.errors import ContractError
 from assent.fastmcp import Assent as FastAssent
-from assent.library.callers import principal_of_token
+from assent.library.settings import principal_of_token
 
 
 def token(client: str, subject: str | None = None, issuer: str | None = None) -> AccessToken:

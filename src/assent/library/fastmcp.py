@@ -40,18 +40,13 @@ from assent.library.calls import protocol_error, raw_of
 from assent.library.function_outcome import FunctionOutcome, refused_read, watched, watching
 from assent.library.integration import (
     IDENTIFIER,
-    FindPrincipal,
     SdkContext,
     ServerIntegration,
     forward_key,
-    keep_log_readable,
-    list_annotations,
     put_definition,
 )
-from assent.library.other_requests import govern_others
-from assent.library.registry import Compile, ToolRegistry
-from assent.mcp.confirmation import ConfirmationCodec
-from assent.ports import NotRun, OutcomeUnknown, Ports, ToolFailed
+from assent.library.registry import ToolRegistry
+from assent.ports import NotRun, OutcomeUnknown, ToolFailed
 
 logger = logging.getLogger(__name__)
 _MOUNTED = "Apply Assent to that server, or put the gateway in front"
@@ -76,19 +71,8 @@ class GovernedCalls(ServerExtension):
 class FastMCPIntegration(ServerIntegration[FastMCP[Any], FunctionTool]):
     """One governed FastMCP server."""
 
-    def __init__(
-        self,
-        ports: Ports,
-        find_principal: FindPrincipal,
-        codec: ConfirmationCodec,
-        compile_tools: Compile,
-        console: Any = None,
-        notifier: Any = None,
-        *,
-        historic_names: bool = False,
-    ) -> None:
-        super().__init__(ports, find_principal, codec, compile_tools, stamp)
-        self._console, self._notifier, self._historic_names = console, notifier, historic_names
+    def __init__(self, *parts: Any, **more: Any) -> None:
+        super().__init__(*parts, **more)
         self._told: set[str] = set()
 
     def apply(self, server: FastMCP[Any]) -> None:
@@ -100,16 +84,15 @@ class FastMCPIntegration(ServerIntegration[FastMCP[Any], FunctionTool]):
         server.add_extension(GovernedCalls(self))
         server.add_middleware(_Filter(self))
         lowlevel = server._mcp_server
-        if self._historic_names:
-            lowlevel.middleware.append(list_annotations(self.catalogue))
-        lowlevel.middleware.append(govern_others(self._ports, self._find_principal, server.name))
-        lowlevel.get_tool_input_schema = self._adopted.public_schema
-        keep_log_readable(lowlevel, self._ports, self._notifier)
-        if self._console is not None:
-            self._console.mount(server)
+        self._connect(server, lowlevel)
         hint = lowlevel.cache_hints.get("tools/list")
         if hint is not None:  # a list for one caller must not be cached for another
             lowlevel.cache_hints["tools/list"] = replace(hint, scope="private")
+
+    def _stamp(self, function: FunctionTool, compiled: Tool) -> None:
+        """Put the contract's derived fields on FastMCP's tool, and observe its function."""
+        put_definition(function, compiled)
+        function.fn = watched(function.fn, is_coroutine_function(function.fn), failure=ToolError)
 
     async def visible(self, ctx: SdkContext, call_next: Callable[[], Awaitable[Sequence[AnyTool]]]) -> list[AnyTool]:
         names, absent = await self._visible_to(ctx)
@@ -220,12 +203,6 @@ def caches(server: FastMCP[Any]) -> bool:
 def own_functions(server: FastMCP[Any]) -> list[FunctionTool]:
     """Return the functions of the server itself; FastMCP's public listing is async."""
     return [one for one in server.local_provider._components.values() if isinstance(one, FunctionTool)]
-
-
-def stamp(tool: FunctionTool, compiled: Tool) -> None:
-    """Put the contract's derived fields on FastMCP's tool, and observe its function."""
-    put_definition(tool, compiled)
-    tool.fn = watched(tool.fn, is_coroutine_function(tool.fn), failure=ToolError)
 
 
 def _without_mentions(tool: AnyTool, absent: Mentions) -> AnyTool:

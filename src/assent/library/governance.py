@@ -27,7 +27,6 @@ from assent.core.principal import Principal
 from assent.core.quotas import RateLimit, SpendBudget
 from assent.errors import ContractError, Fault, SettingsError
 from assent.features import load_feature
-from assent.library.callers import is_local, principal_of_token
 from assent.library.function_contracts import FunctionContracts
 from assent.library.registry import AuthorTool
 from assent.library.sdk import AssentExtension, SdkIntegration
@@ -37,7 +36,9 @@ from assent.library.settings import (
     command_of,
     contract_lookup,
     flow_control,
+    is_local,
     policy_engine,
+    principal_of_token,
     read_setting,
     seconds,
 )

@@ -12,6 +12,7 @@ import mcp_types as types
 from mcp.server import Server
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp_types.version import LATEST_MODERN_VERSION
+from pydantic import BaseModel
 
 from assent.core.call import Call
 from assent.core.catalogue import Catalogue
@@ -34,6 +35,7 @@ from assent.library.registry import Compile, FunctionT, ToolRegistry
 from assent.mcp.confirmation import ConfirmationCodec
 from assent.pipeline.authenticate import authenticate
 from assent.pipeline.discover import visible_tools
+from assent.pipeline.other_requests import LISTS, OtherRequests
 from assent.ports import Ports, Store, Upstream
 
 logger = logging.getLogger(__name__)
@@ -115,11 +117,19 @@ class ServerIntegration(Generic[ServerT, FunctionT]):
         find_principal: FindPrincipal,
         codec: ConfirmationCodec,
         compile_tools: Compile,
-        stamp: Callable[[FunctionT, Tool], None],
+        console: Any = None,
+        notifier: Any = None,
+        *,
+        historic_names: bool = False,
     ) -> None:
         self._ports, self._find_principal, self._codec = ports, find_principal, codec
+        self._console, self._notifier, self._historic_names = console, notifier, historic_names
         self._server: ServerT | None = None
-        self._adopted: ToolRegistry[FunctionT] = ToolRegistry(compile_tools, stamp)
+        self._adopted: ToolRegistry[FunctionT] = ToolRegistry(compile_tools, self._stamp)
+
+    def _stamp(self, function: FunctionT, compiled: Tool) -> None:
+        """Put the contract's derived fields on a framework's tool."""
+        raise NotImplementedError
 
     def catalogue(self) -> Catalogue:
         return self._adopted.catalogue
@@ -136,6 +146,16 @@ class ServerIntegration(Generic[ServerT, FunctionT]):
         self._adopted.bind(name, functions)
         self._server = server
         return True
+
+    def _connect(self, server: ServerT, lowlevel: Server[Any], *filters: ServerMiddleware[Any]) -> None:
+        """Add to the server what both frameworks need; `filters` are the framework's own middleware for lists."""
+        hints = [list_annotations(self.catalogue)] if self._historic_names else []
+        others = govern_others(self._ports, self._find_principal, str(lowlevel.name))
+        lowlevel.middleware += [*hints, *filters, others]
+        lowlevel.get_tool_input_schema = self._adopted.public_schema
+        keep_log_readable(lowlevel, self._ports, self._notifier)
+        if self._console is not None:
+            self._console.mount(server)
 
     async def _visible_to(self, ctx: SdkContext) -> tuple[set[str], Mentions]:
         """The names that `tools/list` shows the caller, and the tools that the caller must not read about."""
@@ -193,3 +213,51 @@ def put_definition(tool: Any, compiled: Tool) -> None:
     tool.parameters = cast("dict[str, Any]", said["inputSchema"])
     if tool.output_schema is not None:
         tool.__dict__["output_schema"] = said.get("outputSchema")
+
+
+_LISTS = frozenset({"resources/list", "resources/templates/list", "prompts/list"})
+_FIELDS = {"resources": "resources", "resourceTemplates": "resource_templates", "prompts": "prompts"}
+
+
+def govern_others(ports: Ports, find_principal: FindPrincipal, upstream: str) -> ServerMiddleware[Any]:
+    """A middleware of the SDK's low-level server that applies policies beside tools."""
+    others = OtherRequests(ports)
+
+    async def middleware(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        if ctx.request_id is None or ctx.method.startswith("tools/"):
+            return await call_next(ctx)
+        if not others.applies() and not others.remembers(ctx.method):
+            return await call_next(ctx)
+        if ctx.method not in _LISTS and not _is_governed(ctx.method):
+            return await call_next(ctx)
+        try:
+            principal = await find_principal(ctx)
+            others.check(principal, ctx.method, ctx.params, upstream)
+        except Refusal as refusal:
+            raise protocol_error(refusal) from None
+        result = await call_next(ctx)
+        if others.remembers(ctx.method):
+            shown = result.model_dump(mode="json", by_alias=True) if isinstance(result, BaseModel) else result
+            await others.remember(principal, ctx.method, ctx.params, shown)
+        return _filtered(result, lambda key, entry: others.shows(principal, key, entry, upstream))
+
+    return middleware
+
+
+def _is_governed(method: str) -> bool:
+    return method in ("resources/read", "resources/subscribe", "prompts/get", "completion/complete")
+
+
+def _filtered(result: HandlerResult, shows: Callable[[str, Any], bool]) -> HandlerResult:
+    """A list without the entries that are not shown, as a model of the SDK or as JSON."""
+    if isinstance(result, dict):
+        kept = {key: [one for one in result[key] if shows(key, one)] for key in LISTS.keys() & result.keys()}
+        return {**result, **kept} if kept else result
+    if not isinstance(result, BaseModel):
+        return result
+    found: dict[str, Any] = {}
+    for key, field in _FIELDS.items():
+        entries = getattr(result, field, None)
+        if isinstance(entries, list):
+            found[field] = [one for one in entries if shows(key, one.model_dump(mode="json", by_alias=True))]
+    return result.model_copy(update=found) if found else result

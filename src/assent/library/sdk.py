@@ -24,19 +24,8 @@ from assent.core.tool import Tool
 from assent.core.tool_mentions import Mentions
 from assent.library.calls import raw_of, text_of
 from assent.library.function_outcome import refused_read, watched, watching
-from assent.library.integration import (
-    IDENTIFIER,
-    FindPrincipal,
-    ServerIntegration,
-    forward_key,
-    keep_log_readable,
-    list_annotations,
-    put_definition,
-)
-from assent.library.other_requests import govern_others
-from assent.library.registry import Compile
-from assent.mcp.confirmation import ConfirmationCodec
-from assent.ports import NotRun, OutcomeUnknown, Ports, ToolFailed
+from assent.library.integration import IDENTIFIER, ServerIntegration, forward_key, put_definition
+from assent.ports import NotRun, OutcomeUnknown, ToolFailed
 
 
 class AssentExtension(Extension):
@@ -56,31 +45,16 @@ class AssentExtension(Extension):
 class SdkIntegration(ServerIntegration[MCPServer[Any], SdkTool]):
     """One governed server of the official SDK."""
 
-    def __init__(
-        self,
-        ports: Ports,
-        find_principal: FindPrincipal,
-        codec: ConfirmationCodec,
-        compile_tools: Compile,
-        console: Any = None,
-        notifier: Any = None,
-        *,
-        historic_names: bool = False,
-    ) -> None:
-        super().__init__(ports, find_principal, codec, compile_tools, stamp)
-        self._console, self._notifier, self._historic_names = console, notifier, historic_names
-
     def apply(self, server: MCPServer[Any]) -> None:
         """Derive every definition from its contract, and filter the list per caller."""
         if self._bind(server, server.name, partial(sdk_tools, server)):
-            if self._historic_names:
-                server.middleware.append(list_annotations(self.catalogue))
-            server.middleware.append(self._filter)
-            server.middleware.append(govern_others(self._ports, self._find_principal, server.name))
-            server._lowlevel_server.get_tool_input_schema = self._adopted.public_schema
-            keep_log_readable(server._lowlevel_server, self._ports, self._notifier)
-            if self._console is not None:
-                self._console.mount(server)
+            self._connect(server, server._lowlevel_server, self._filter)
+
+    def _stamp(self, function: SdkTool, compiled: Tool) -> None:
+        """Put the contract's derived fields on the SDK's tool, and observe its function."""
+        put_definition(function, compiled)
+        function.fn = watched(function.fn, function.is_async)
+        function.fn_metadata = _Exact.model_construct(**dict(function.fn_metadata))
 
     async def _filter(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         if ctx.method != "tools/list" or ctx.request_id is None:
@@ -163,10 +137,3 @@ class _Exact(FuncMetadata):
 
     def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
         return dict(data)
-
-
-def stamp(tool: SdkTool, compiled: Tool) -> None:
-    """Put the contract's derived fields on the SDK's tool, and observe its function."""
-    put_definition(tool, compiled)
-    tool.fn = watched(tool.fn, tool.is_async)
-    tool.fn_metadata = _Exact.model_construct(**dict(tool.fn_metadata))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
+from mcp.server.auth.provider import AccessToken, principal_components
 from pydantic import BaseModel, ValidationError
 
 from assent.config.rules import PolicyEngine, load_engine
@@ -14,10 +16,13 @@ from assent.contract.files import contract_paths, load_written
 from assent.contract.model import Contract
 from assent.contract.parts import parse_duration
 from assent.contract.reader import read_contract
+from assent.core.identity_claims import further_claims, group_names, mode_of
+from assent.core.principal import Principal
 from assent.errors import ContractError, Fault, SettingsError
 from assent.features import load_feature
 from assent.ports import Flow, Store, assent_command, no_command
 from assent.stores.memory import MemoryStore
+from assent.web.http import is_loopback
 
 Q = TypeVar("Q", bound=BaseModel)
 ContractSource = str | Path | Iterable[str | Path] | Mapping[str, Contract | Mapping[str, Any]]
@@ -72,3 +77,35 @@ def flow_control(mode: str) -> Flow | None:
         return None
     made: Flow = load_feature("flow").FlowControl(mode)
     return made
+
+
+def principal_of_token(token: AccessToken) -> Principal:
+    """Return the principal of a token that the SDK verified: an agent, for itself or for its subject."""
+    claims = token.claims or {}
+    client, issuer, subject = principal_components(token)
+    auth_time = claims.get("auth_time")
+    return Principal(
+        id=_principal_id(issuer, subject, client),
+        kind="agent",
+        tenant=str(claims.get("tenant", "local")),
+        scopes=frozenset(token.scopes),
+        acr=str(claims["acr"]) if "acr" in claims else None,
+        auth_time=float(auth_time) if isinstance(auth_time, int | float) else None,
+        mode=mode_of(claims),
+        bearer=True,
+        groups=group_names(claims.get("groups")),
+        claims=further_claims(claims),
+        method="token",
+    )
+
+
+def _principal_id(issuer: str | None, subject: str | None, client: str | None) -> str:
+    """Return one id per caller, so that a client acting for itself is not mixed up with a person of the same name."""
+    who = ("subject", subject) if subject else ("client", client or "")
+    parts = (("issuer", issuer), who) if issuer else (who,)
+    return " ".join(f"{kind}={quote(part or '', safe=':/@')}" for kind, part in parts)
+
+
+def is_local(request: Any) -> bool:
+    """Whether a request comes from a loopback address."""
+    return is_loopback(str(getattr(getattr(request, "client", None), "host", "")))
