@@ -50,6 +50,7 @@ def _block(block: types.ContentBlock) -> str:
 
 logger = logging.getLogger(__name__)
 _LONGEST_TITLE = 120
+_WORDS = "The server's own words, not checked"
 Action = Literal["accept", "decline", "cancel"]
 
 
@@ -76,17 +77,24 @@ class Question:
         lines = [self._headline(), f"On the server {visible(self.server)}"]
         lines += [f"Asked because {visible(self.why)}."] if self.why else []
         lines += [f"Price: {visible(self.price)}"] if self.price else []
-        lines += _section("Arguments, as sent", argument_lines(dict(self.arguments)) if self.arguments else ["(none)"])
-        if self.estimate is not None:
-            lines += _section("Estimate, as the server reported it", argument_lines(self.estimate))
-        if self.preview is not None:
-            lines += _section("Preview, as the server reported it", argument_lines(self.preview))
-        if self.words is not None:
-            lines += _section("The server's own words, not checked", _words(self.words))
+        for title, shown, _ in self.sections:
+            lines += _section(title, [f"> {line}" for line in shown] if title == _WORDS else shown)
         if self.schema:
             lines += _section("It wants to be told", [visible(str(name)) for name in self.schema])
         lines += [f"Warning: {warning}" for warning in argument_warnings(dict(self.arguments))]
         return "\n".join(lines + [f"Warning: {visible(warning)}" for warning in self.warnings])
+
+    @property
+    def sections(self) -> list[tuple[str, list[str], bool]]:
+        """What is shown of the call: each part's title, its lines, and whether the server says it."""
+        found = [("Arguments, as sent", argument_lines(dict(self.arguments)) if self.arguments else ["(none)"], False)]
+        if self.estimate is not None:
+            found.append(("Estimate, as the server reported it", argument_lines(self.estimate), True))
+        if self.preview is not None:
+            found.append(("Preview, as the server reported it", argument_lines(self.preview), True))
+        if self.words is not None:
+            found.append((_WORDS, [visible(line) for line in self.words.splitlines()] or ["(nothing)"], True))
+        return found
 
     def _headline(self) -> str:
         if self.standing is None:
@@ -132,10 +140,6 @@ def quoted_title(title: str) -> str:
 
 def _section(title: str, lines: list[str]) -> list[str]:
     return [f"{title}:", *(f"  {line}" for line in lines)]
-
-
-def _words(text: str) -> list[str]:
-    return [f"> {visible(line)}" for line in text.splitlines()] or ["> (nothing)"]
 
 
 LONGEST = 30 * 86_400.0

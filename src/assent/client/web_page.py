@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl
 import uvicorn
 
 from assent.client.question import Answer, Anything, AtMost, Question, Remember, quoted_title
-from assent.core.question import argument_lines, argument_warnings, visible
+from assent.core.question import argument_warnings, visible
 from assent.features import load_package
 from assent.web.asgi import Headers, Receive, Scope, Send
 from assent.web.http import BodyTooLarge, Disconnected, read_body
@@ -62,7 +62,7 @@ def ask_page(question: Question, token: str, nonce: str, note: str = "") -> str:
         why=visible(question.why),
         price=visible(question.price) if question.price else "",
         warnings=_warnings(question),
-        sections=_sections(question),
+        sections=question.sections,
         constraints=_constraints(question),
         spans=SPANS,
     )
@@ -86,20 +86,6 @@ def read_answer(question: Question, form: Mapping[str, str]) -> Answer:
 def _warnings(question: Question) -> list[str]:
     found = argument_warnings(dict(question.arguments))
     return [*map(visible, question.warnings), *(warning[:1].upper() + warning[1:] for warning in found)]
-
-
-def _sections(question: Question) -> list[tuple[str, list[str], bool]]:
-    found = [
-        ("Arguments, as sent", argument_lines(dict(question.arguments)) if question.arguments else ["(none)"], False)
-    ]
-    if question.estimate is not None:
-        found.append(("Estimate, as the server reported it", argument_lines(question.estimate), True))
-    if question.preview is not None:
-        found.append(("Preview, as the server reported it", argument_lines(question.preview), True))
-    if question.words is not None:
-        said = [visible(line) for line in question.words.splitlines()] or ["(nothing)"]
-        found.append(("The server's own words, not checked", said, True))
-    return found
 
 
 def _constraints(question: Question) -> list[dict[str, Any]]:
