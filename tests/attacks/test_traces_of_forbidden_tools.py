@@ -61,7 +61,7 @@ def shop() -> MCPServer:
 
 @asynccontextmanager
 async def front(folder: Path, upstreams: int, **more: Any) -> AsyncIterator[str]:
-    """A gateway before one relayed server, or before two that are merged."""
+    """A gateway before one server, or before two."""
     (folder / "own.yaml").write_text(write_yaml({"tools": CONTRACTS}))
     async with over_http(shop()) as one, over_http(MCPServer("other", log_level="ERROR")) as other:
         configured = {"shop": {"url": one, "prefix": ""}, "other": {"url": other}}
@@ -84,7 +84,7 @@ async def everything_said(url: str, era: str, key: str) -> str:
 
 
 @pytest.mark.parametrize("era", ["auto", "legacy"])
-@pytest.mark.parametrize("upstreams", [1, 2], ids=["relayed", "merged"])
+@pytest.mark.parametrize("upstreams", [1, 2], ids=["one", "two"])
 async def test_an_agent_is_told_nothing_of_it_and_everything_else(era: str, upstreams: int, tmp_path: Path) -> None:
     async with front(tmp_path, upstreams) as url:
         told = await everything_said(url, era, CI)

@@ -216,7 +216,7 @@ async def libraries(folder: Path, upstreams: tuple[str, ...]) -> AsyncIterator[s
             yield url
 
 
-@pytest.mark.parametrize("upstreams", [("alpha",), ("alpha", "beta")], ids=["relayed", "merged"])
+@pytest.mark.parametrize("upstreams", [("alpha",), ("alpha", "beta")], ids=["one", "two"])
 async def test_what_is_beside_tools_is_neither_listed_nor_reachable(upstreams: tuple[str, ...], tmp_path: Path) -> None:
     prompt = "greet" if len(upstreams) == 1 else "alpha_greet"
     async with libraries(tmp_path, upstreams) as url:

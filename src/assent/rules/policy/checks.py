@@ -15,7 +15,7 @@ from cedarpy import pst
 from assent.core.tool import Tool
 from assent.errors import Fault
 from assent.rules.policy.argument_types import CedarType
-from assent.rules.policy.references import children
+from assent.rules.policy.references import children, scope_type
 from assent.rules.policy.schema import (
     ATTRIBUTES,
     NAMESPACE,
@@ -166,8 +166,8 @@ def _is_generic(policy: Policy) -> bool:
 
 def _is_about_others(policy: Policy) -> bool:
     """Whether its scope names only resources, prompts, or their actions."""
-    kind = _scope_type(policy.node.resource)
-    if kind in ("Resource", "Prompt"):
+    kind = scope_type(policy.node.resource)
+    if kind is not None and kind.basename in ("Resource", "Prompt"):
         return True
     named = _scope_actions(policy.node.action)
     return named is not None and set(named) <= OTHER_ACTIONS.keys()
@@ -180,21 +180,14 @@ def _scope_actions(scope: Any) -> list[str] | None:
     return [one.id for one in scope.entities] if isinstance(scope, pst.ActionIn) else None
 
 
-def _scope_type(scope: Any) -> str | None:
-    """The entity type that a resource scope demands, if it demands one."""
-    entity_type = getattr(scope, "entity_type", None)
-    if entity_type is None and isinstance(scope, pst.ScopeEq):
-        entity_type = getattr(scope.entity, "type", None)
-    return None if entity_type is None else str(entity_type.basename)
-
-
 def _may_act(policy: Policy, action: str) -> bool:
     named = _scope_actions(policy.node.action)
     return named is None or action in named
 
 
 def _may_be(policy: Policy, kind: str) -> bool:
-    return _scope_type(policy.node.resource) in (None, kind)
+    demanded = scope_type(policy.node.resource)
+    return demanded is None or demanded.basename == kind
 
 
 def _action_names(policies: Iterable[Policy]) -> set[str]:

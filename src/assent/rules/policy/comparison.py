@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from assent.contract.reader import read_contract
@@ -12,10 +13,11 @@ from assent.core.catalogue import Catalogue
 from assent.core.policy_verdict import PolicyVerdict
 from assent.core.tool import Tool, compile_tool
 from assent.rules.policy.engine import PolicyEngine
-from assent.rules.policy.literals import ABSENT, boundary_values
 from assent.rules.policy.requests import (
+    ABSENT,
     Assignment,
     assignments,
+    boundary_values,
     call_of,
     dimensions,
     moment_of,
@@ -170,20 +172,13 @@ def _enumerate(
         if one.effect == other.effect or key in seen:
             continue
         seen.add(key)
-        simple = _simplified(assignment, varied, _Same(before, after, key))
+        simple = _simplified(assignment, varied, partial(_decides, before, after, key))
         found.add(one, other, target, example(simple))
 
 
-@dataclass(frozen=True, slots=True)
-class _Same:
-    """Whether a request shows the same difference as another."""
-
-    before: Judge
-    after: Judge
-    key: tuple[Any, ...]
-
-    def __call__(self, assignment: Assignment) -> bool:
-        return (_reasons(self.before(assignment)), _reasons(self.after(assignment))) == self.key
+def _decides(before: Judge, after: Judge, key: tuple[Any, ...], assignment: Assignment) -> bool:
+    """Whether a request shows the difference with this key."""
+    return (_reasons(before(assignment)), _reasons(after(assignment))) == key
 
 
 def _simplified(
@@ -215,12 +210,8 @@ def _missing_kinds(tools: Iterable[Tool]) -> list[Tool]:
     """A tool without arguments for each tier and risk that no tool has."""
     known = {(tool.contract.side_effect, tool.contract.risk) for tool in tools}
     return [
-        compile_tool(read_contract(f"{ANY}{tier}.{risk}", _fields(tier, risk)))
+        compile_tool(read_contract(f"{ANY}{tier}.{risk}", {"side_effect": tier.value, "risk": risk.value}))
         for tier in Tier
         for risk in Risk
         if (tier, risk) not in known
     ]
-
-
-def _fields(tier: Tier, risk: Risk) -> dict[str, Any]:
-    return {"side_effect": tier.value, "risk": risk.value}

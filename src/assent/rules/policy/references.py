@@ -46,6 +46,14 @@ def references_of(node: pst.Template) -> References:
     return References(frozenset(variables), frozenset(paths))
 
 
+def scope_type(scope: Any) -> pst.EntityType | None:
+    """The entity type that a scope demands, if it demands one."""
+    found: pst.EntityType | None = getattr(scope, "entity_type", None)
+    if found is None and isinstance(scope, pst.ScopeEq):
+        found = getattr(scope.entity, "type", None)
+    return found
+
+
 def variables_in(expression: pst.Expr) -> frozenset[str]:
     variables: set[str] = set()
     _collect(expression, variables, set())

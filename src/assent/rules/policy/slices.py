@@ -20,7 +20,7 @@ from assent.core.policy_verdict import NO_POLICY, PolicyReason, PolicyVerdict
 from assent.core.principal import Principal
 from assent.rules.policy.argument_types import ArgumentMember, CedarType, NotConvertible, convert_members
 from assent.rules.policy.entities import Uid, context_of, principal_uid
-from assent.rules.policy.references import conditions, variables_in
+from assent.rules.policy.references import conditions, scope_type, variables_in
 from assent.rules.policy.schema import NAMESPACE, PRINCIPAL_TYPES
 from assent.rules.policy.source import Policy
 
@@ -164,7 +164,5 @@ def _members_read(policies: Iterable[Policy], inputs: CedarType) -> dict[str, Ar
 
 def _may_be(scope: Any, kind: str) -> bool:
     """Whether a principal scope can match this kind of principal."""
-    entity_type = getattr(scope, "entity_type", None)
-    if entity_type is None and isinstance(scope, pst.ScopeEq):
-        entity_type = getattr(scope.entity, "type", None)
-    return entity_type is None or str(entity_type) == f"{NAMESPACE}::{PRINCIPAL_TYPES[kind]}"
+    demanded = scope_type(scope)
+    return demanded is None or str(demanded) == f"{NAMESPACE}::{PRINCIPAL_TYPES[kind]}"
