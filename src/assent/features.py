@@ -21,7 +21,7 @@ _FEATURES = {
     "openapi": "assent.upstreams.openapi.link",
     "oauth": "assent.upstreams.oauth.tokens",
     "oauth_sign_in": "assent.upstreams.oauth.grants",
-    "sandbox": "assent.upstreams.sandbox.plan",
+    "sandbox": "assent.upstreams.sandbox.link",
     "sandbox_grants": "assent.upstreams.sandbox.grants",
     "sandbox_trace": "assent.upstreams.sandbox.trace",
     "lint": "assent.checks.lint.attacks",

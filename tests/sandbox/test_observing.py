@@ -10,8 +10,8 @@ import pytest
 
 from assent.contract.yaml_document import YamlDocument, write_yaml
 from assent.stores.open import open_store
-from assent.upstreams.sandbox.learn import profile_lines
-from assent.upstreams.sandbox.plan import stored_usage
+from assent.upstreams.sandbox.link import stored_usage
+from assent.upstreams.sandbox.usage import profile_lines
 from sandbox.conftest import World, gateway, twin
 from sandbox.test_boxes import HOST_SERVER
 from support.gateway.wrap_process import ASSENT

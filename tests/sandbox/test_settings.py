@@ -10,11 +10,10 @@ import pytest
 
 from assent.config.load import load_settings
 from assent.errors import SettingsError
-from assent.upstreams.sandbox.errors import CannotConfine
-from assent.upstreams.sandbox.grants import Attempt, Box, Grants, host_rule, real_grants
-from assent.upstreams.sandbox.learn import folders, variables_in
+from assent.upstreams.sandbox.grants import Attempt, Box, CannotConfine, Grants, host_rule, real_grants
 from assent.upstreams.sandbox.network import asked_name
 from assent.upstreams.sandbox.programs import find_program
+from assent.upstreams.sandbox.usage import folders, variables_in
 
 BAD = {
     "{command: [cat], sandbox: on}": "sandbox",

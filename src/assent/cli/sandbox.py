@@ -56,8 +56,8 @@ def learn(upstream: str, config: Path | None) -> None:
     Example: assent sandbox learn files
     """
     from assent.cli.shared.store_access import with_ports
-    from assent.upstreams.sandbox.learn import profile_lines
-    from assent.upstreams.sandbox.plan import stored_usage
+    from assent.upstreams.sandbox.link import stored_usage
+    from assent.upstreams.sandbox.usage import profile_lines
 
     usage: Usage | None = with_ports(config, lambda ports: stored_usage(ports.store, upstream))
     if usage is None:
@@ -71,9 +71,9 @@ def _variables(name: str, config: Path | None) -> list[str]:
     """The variables of this environment that the server's code names, beside those that every server gets."""
     from assent.config.load import find_settings
     from assent.upstreams.sandbox.bubblewrap import ALWAYS
-    from assent.upstreams.sandbox.errors import CannotConfine
-    from assent.upstreams.sandbox.learn import variables_in
+    from assent.upstreams.sandbox.grants import CannotConfine
     from assent.upstreams.sandbox.programs import find_program
+    from assent.upstreams.sandbox.usage import variables_in
 
     upstream = find_settings(config).upstreams.get(name)
     if upstream is None or upstream.command is None:

@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from assent.ports import NotReached, OutcomeUnknown
-from assent.upstreams.openapi.upstream import SendHttp
+from assent.upstreams.openapi.link import SendHttp
 from support.servers.loopback_server import PromptServer
 
 

@@ -13,7 +13,7 @@ from assent.core.tool import Tool
 from assent.testing import World
 from assent.upstreams.compiled_tools import UpstreamPolicy
 from assent.upstreams.openapi.api import ApiDescription, compile_one
-from assent.upstreams.openapi.upstream import OpenApiUpstream
+from assent.upstreams.openapi.link import OpenApiUpstream
 
 FREE = {"risk": "low", "autonomous": True, "confirmation": {"by": "none"}}
 

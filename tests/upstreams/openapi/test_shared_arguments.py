@@ -8,7 +8,7 @@ import pytest
 
 from assent.ports import NotReached
 from assent.upstreams.openapi.arguments import Arguments
-from assent.upstreams.openapi.upstream import shared_arguments
+from assent.upstreams.openapi.link import shared_arguments
 from support.openapi.documents import api, ok, sending
 
 FIELDS = {"type": "object", "properties": {"item": {"type": "string"}, "amount": {"type": "integer"}}}

@@ -18,7 +18,7 @@ from assent.contract.yaml_document import write_yaml
 from assent.errors import FaultsError
 from assent.gateway.app import GatewayApp
 from assent.upstreams.credentials import PersonOwner
-from assent.upstreams.stdio.per_user_link import PerUserStdioLink
+from assent.upstreams.stdio.person_processes import PerUserStdioLink
 from support.console.plain_browser import signed_in
 from support.decisions.problems import problem
 from support.gateway.gateways import gateway

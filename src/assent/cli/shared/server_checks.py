@@ -50,8 +50,8 @@ def check_sandbox(name: str, upstream: UpstreamSettings, settings: Settings) -> 
 
 
 def _needed(name: str, upstream: UpstreamSettings) -> Check:
-    from assent.upstreams.sandbox.errors import CannotConfine
-    from assent.upstreams.sandbox.plan import named
+    from assent.upstreams.sandbox.grants import CannotConfine
+    from assent.upstreams.sandbox.link import named
     from assent.upstreams.sandbox.programs import find_program
 
     assert upstream.command is not None
@@ -66,7 +66,7 @@ def _needed(name: str, upstream: UpstreamSettings) -> Check:
 
 def _usage(name: str, settings: Settings) -> tuple[int, list[str]]:
     from assent.stores.open import open_store
-    from assent.upstreams.sandbox.plan import stored_usage
+    from assent.upstreams.sandbox.link import stored_usage
 
     async def read() -> tuple[int, list[str]]:
         store = await open_store(settings.store)

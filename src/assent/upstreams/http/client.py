@@ -60,8 +60,7 @@ class HttpUpstream:
         self._client_info = client_info
         self._credentials = credentials
         self._heads: dict[str, bytes] = {}
-        # In a relayed session the client sends requests too, and some servers identify a stream by the request id
-        # alone. So the gateway's ids must be unique and not guessable.
+        # Some servers identify a stream by the request id alone, so ids are unique and cannot be guessed.
         self._ids = count(2**30 + randbits(30) if first_id is None else first_id)
         self._cancel_notices: set[asyncio.Task[None]] = set()
         self.streams = True

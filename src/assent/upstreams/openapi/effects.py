@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
+from assent.contract.infer import Inference
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.wire import Claims
 from assent.upstreams.openapi.arguments import Arguments
@@ -25,20 +26,7 @@ _BY_METHOD = {
 _TIERS = frozenset(tier.value for tier in Tier)
 
 
-class EffectEstimate(Protocol):
-    """The inferred effect of a tool."""
-
-    @property
-    def tier(self) -> str: ...
-    @property
-    def risk(self) -> str: ...
-    @property
-    def confidence(self) -> float: ...
-    @property
-    def open_world(self) -> bool: ...
-
-
-Infer = Callable[[dict[str, Any]], EffectEstimate]
+Infer = Callable[[dict[str, Any]], Inference]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +63,7 @@ def method_claims(method: str) -> Claims:
     return Claims(read_only=reads or None, idempotent=reads or method in ("put", "delete") or None)
 
 
-def _refine_tier(method: str, tier: Tier, estimate: EffectEstimate) -> Tier:
+def _refine_tier(method: str, tier: Tier, estimate: Inference) -> Tier:
     """A more severe tier is accepted if likely, for a GET only if sure; a less severe one only for POST, if sure."""
     inferred = Tier(estimate.tier)
     if inferred > tier:
@@ -83,7 +71,7 @@ def _refine_tier(method: str, tier: Tier, estimate: EffectEstimate) -> Tier:
     return inferred if method == "post" and estimate.confidence >= SURE else tier
 
 
-def _raise_risk(tier: Tier, estimate: EffectEstimate) -> Risk | None:
+def _raise_risk(tier: Tier, estimate: Inference) -> Risk | None:
     """The inferred risk if it is likely and above the tier's own."""
     risk = Risk(estimate.risk)
     return risk if estimate.confidence >= LIKELY and risk > DEFAULT_RISK[tier] else None

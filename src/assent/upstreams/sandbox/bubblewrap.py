@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from assent.upstreams.sandbox.errors import CannotConfine
-from assent.upstreams.sandbox.grants import OWN_FILES, SYSTEM, SYSTEM_FILES, Box, Grants, is_under
+from assent.upstreams.sandbox.grants import OWN_FILES, SYSTEM, SYSTEM_FILES, Box, CannotConfine, Grants, is_under
 
 _OWN = Path(__file__).parent / "etc"
 _BASE = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",

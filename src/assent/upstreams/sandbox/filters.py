@@ -8,7 +8,7 @@ import errno
 import os
 from functools import cache
 
-from assent.upstreams.sandbox.errors import CannotConfine
+from assent.upstreams.sandbox.grants import CannotConfine
 
 _ALLOW, _NOTIFY, _ERRNO = 0x7FFF0000, 0x7FC00000, 0x00050000
 _GREATER, _EQUAL, _MASKED = 6, 4, 7

@@ -11,7 +11,16 @@ from typing import Any, Literal, NamedTuple
 
 from assent.contract.tiers import Tier
 from assent.core.tool import Tool
-from assent.upstreams.sandbox.errors import CannotConfine
+from assent.errors import AssentError
+
+
+class CannotConfine(AssentError):
+    """A protection is missing, or a grant cannot be given; `remedy` says what to do."""
+
+    def __init__(self, reason: str, remedy: str = "") -> None:
+        super().__init__(reason)
+        self.remedy = remedy
+
 
 WEB_PORTS = (443, 80)
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")

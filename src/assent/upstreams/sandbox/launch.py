@@ -12,9 +12,8 @@ from pathlib import Path
 
 from assent.upstreams.errors import Unreachable
 from assent.upstreams.sandbox.bubblewrap import box_command
-from assent.upstreams.sandbox.errors import CannotConfine
 from assent.upstreams.sandbox.filters import forbidding_filter, reporting_filter
-from assent.upstreams.sandbox.grants import Box, Grants
+from assent.upstreams.sandbox.grants import Box, CannotConfine, Grants
 from assent.upstreams.sandbox.network import PrivateNetwork
 from assent.upstreams.sandbox.programs import find_program
 from assent.upstreams.sandbox.supervisor import OnAttempt, Supervisor

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assent.upstreams.sandbox.errors import CannotConfine
-from assent.upstreams.sandbox.grants import SYSTEM, is_broad, is_under
+from assent.upstreams.sandbox.grants import SYSTEM, CannotConfine, is_broad, is_under
 
 _INTERPRETERS = re.compile(r"(python|pypy|node|bun|deno|ruby|php|perl|tsx|ts-node|java|bash|sh)[\d.]*\Z")
 _CODE = {".py", ".js", ".mjs", ".cjs", ".ts", ".json", ".rb", ".php", ".pl", ".sh", ".jar"}

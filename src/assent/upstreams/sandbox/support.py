@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from assent.upstreams.sandbox.errors import CannotConfine
+from assent.upstreams.sandbox.grants import CannotConfine
 
 _TRIAL_WITHIN = 20.0
 _SYSCTLS = {

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from assent.upstreams.sandbox.errors import CannotConfine
 from assent.upstreams.sandbox.filters import reporting_filter
-from assent.upstreams.sandbox.grants import STRONGEST, Attempt, Grants, Kind
+from assent.upstreams.sandbox.grants import STRONGEST, Attempt, CannotConfine, Grants, Kind
 from assent.upstreams.sandbox.launch import SHIM, descriptor_of
 from assent.upstreams.sandbox.programs import find_program
 from assent.upstreams.sandbox.supervisor import Supervisor
