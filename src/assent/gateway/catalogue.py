@@ -26,7 +26,6 @@ logger = logging.getLogger(__name__)
 PUBLISH_WITHIN = 1.0
 """Seconds after which changes are published even if those of more upstreams follow at once."""
 LOAD_TIMEOUT = 10.0
-NOT_YET = "it has not answered yet"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from assent.gateway.connections import ConnectQuestion, UpstreamConnections
 from assent.gateway.dispatch import Dispatcher
 from assent.gateway.edge_ports import Rulebook, ports_of
 from assent.gateway.endpoint import McpEndpoint
-from assent.gateway.passthrough.factory import Passthrough
+from assent.gateway.passthrough.non_tool import Passthrough
 from assent.gateway.runtime import Runtime
 from assent.gateway.served_tools import ServedTools
 from assent.gateway.tool_service import ToolService

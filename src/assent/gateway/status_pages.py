@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
-from assent.gateway.generation import Generation
-from assent.gateway.state import GatewayState
+from assent.gateway.app import GatewayApp
 from assent.upstreams import credentials as oauth_client
 from assent.web.asgi import Receive, Scope, Send
 from assent.web.http import respond, respond_error
@@ -18,24 +17,10 @@ _NO_ISSUER = "No token issuer is configured (auth.jwt). Use an API key."
 _FOR_OPERATORS = "Metrics need the role operator, or a request from this machine without a proxy."
 
 
-class Status(Protocol):
-    """The gateway state that the pages show."""
-
-    def is_loaded(self) -> bool: ...
-
-    async def is_ready(self) -> bool: ...
-
-    @property
-    def current(self) -> Generation: ...
-
-    @property
-    def state(self) -> GatewayState: ...
-
-
 class StatusPages:
     """Serves health, readiness, metrics and OAuth metadata; any other path is 404."""
 
-    def __init__(self, status: Status, mark: str = "") -> None:
+    def __init__(self, status: GatewayApp, mark: str = "") -> None:
         """`mark` names the store, so that commands tell their own gateway from another at the same port."""
         self._status = status
         self._mark = [(MARK_HEADER, mark.encode())] if mark else []

@@ -151,8 +151,7 @@ class UpstreamFactory:
 
         if upstream.auth is None:
             return link()
-        from assent.upstreams.stdio.per_user_link import PerUserStdioLink
-        from assent.upstreams.stdio.person_processes import PersonProcesses
+        from assent.upstreams.stdio.person_processes import PersonProcesses, PerUserStdioLink
 
         processes = self._processes[name] = PersonProcesses(
             name,

@@ -53,10 +53,6 @@ tell_door: contextvars.ContextVar[Callable[[str], None] | None] = contextvars.Co
 """Where lines go that are written while a door's server is served: to that door's client and no other."""
 
 
-class EngineOff(Exception):
-    """The configuration says `engine: off`."""
-
-
 @dataclass(eq=False)
 class WrappedServer:
     """One server that the engine runs for a door."""

@@ -1,1 +1,1 @@
-"""Methods other than tools: relayed to one upstream or merged from several."""
+"""Methods other than tools: merged from all upstreams, in sessions of the gateway."""

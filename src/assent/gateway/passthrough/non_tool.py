@@ -1,17 +1,22 @@
-"""Sessions of the gateway itself, and the answers about it: `initialize`, `server/discover` and streams."""
+"""The methods other than tools as one configuration serves them: the gateway's own sessions, identity and streams."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from typing import Any
 
+from assent.core.catalogue import Catalogue
 from assent.core.principal import Principal
-from assent.core.tool_mentions import Mentions
-from assent.gateway.dispatch import error_response
+from assent.core.tool_mentions import Mentions, absent_mentions
+from assent.gateway.dispatch import Serve, error_response
+from assent.gateway.endpoint import NonToolHandler
 from assent.gateway.exchange import HttpExchange, accepts
-from assent.gateway.passthrough.merged import no_mentions
+from assent.gateway.passthrough.merged import MergedServer, MergedUpstream, NonToolSource, no_mentions
+from assent.gateway.runtime import Runtime
+from assent.gateway.served_tools import ServedTools
 from assent.gateway.sessions.table import SessionTable
 from assent.mcp.jsonrpc import RpcError, error_body, result_body
 from assent.mcp.protocol import HANDSHAKE_PROTOCOL_VERSIONS, INVALID_REQUEST, LATEST_HANDSHAKE_VERSION, METHOD_NOT_FOUND
@@ -19,6 +24,9 @@ from assent.mcp.requests import Era, check_params, is_request
 from assent.mcp.server_identity import ServerIdentity
 from assent.mcp.session import McpSession
 from assent.mcp.sse import render
+from assent.pipeline.other_requests import OtherRequests
+from assent.upstreams.link import UpstreamLink
+from assent.upstreams.resources import merge_capabilities
 from assent.web.asgi import Headers
 from assent.web.http import DisconnectWatcher, respond, respond_error
 
@@ -149,3 +157,69 @@ async def _not_found(exchange: HttpExchange, message: dict[str, Any], session: M
 async def _missing_session(exchange: HttpExchange) -> None:
     body = error_body(None, INVALID_REQUEST, "Bad Request: Missing session ID")
     await respond(exchange.send, 400, body)
+
+
+MOST_INSTRUCTIONS = 16_384
+
+
+class Passthrough:
+    """Makes one server of the prompts, resources and other offers of all upstreams."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        links: Mapping[str, UpstreamLink],
+        served: ServedTools,
+        catalogue: Catalogue,
+        others: OtherRequests,
+    ) -> None:
+        self._runtime, self._links, self._served = runtime, links, served
+        self._catalogue, self._others = catalogue, others
+
+    def non_tool_handler(self) -> NonToolHandler:
+        return MergedSession(self._identity, self._runtime.sessions, absent=self._absent)
+
+    def more(self) -> dict[str, Serve]:
+        """The methods that all upstreams answer together."""
+        return MergedServer(
+            self._offers, self._runtime.notifications, self._absent, self._others, self._runtime.hidden_text
+        ).methods()
+
+    def server_info(self) -> dict[str, Any]:
+        name, link = next(iter(self._links.items())) if len(self._links) == 1 else ("", None)
+        info = link.described.info if link is not None and link.described else None
+        return self._seen(name, info) if info else {"name": "assent", "version": version("assent")}
+
+    def _seen(self, name: str, said: dict[str, Any]) -> dict[str, Any]:
+        """What an upstream says of itself, as agents get it."""
+        cleaned: dict[str, Any] = self._runtime.hidden_text.clean(name, said)
+        return cleaned
+
+    def _absent(self, caller: Principal) -> Mentions:
+        """The mentions of tools that are hidden from this caller."""
+        return absent_mentions(self._catalogue, caller)
+
+    def _offers(self) -> list[MergedUpstream]:
+        return [
+            MergedUpstream(link, self._served.policy_of(name).canonical, self._runtime.subscriptions[name])
+            for name, link in self._links.items()
+            if isinstance(link, NonToolSource) and name in self._runtime.subscriptions
+        ]
+
+    def _identity(self) -> ServerIdentity:
+        """The merged identity: the capabilities of all upstreams and the instructions of each."""
+        described = {name: getattr(link, "described", None) for name, link in self._links.items()}
+        known = {name: one for name, one in described.items() if one is not None}
+        said = {
+            name: {"instructions": one.instructions[:MOST_INSTRUCTIONS]}
+            for name, one in known.items()
+            if one.instructions
+        }
+        texts = {name: str(self._seen(name, one)["instructions"]) for name, one in said.items()}
+        alone = len(self._links) == 1
+        instructions = [text if alone else f"{name}: {text}" for name, text in texts.items()]
+        capabilities = merge_capabilities([one.capabilities for one in known.values()])
+        if alone:  # Extensions of one server among several could be taken for those of all.
+            own = next(iter(known.values())).capabilities if known else {}
+            capabilities |= {name: own[name] for name in ("extensions", "experimental") if name in own}
+        return ServerIdentity(self.server_info(), capabilities, "\n\n".join(instructions)[:MOST_INSTRUCTIONS] or None)

@@ -11,17 +11,17 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.gateway.dispatch import UPSTREAM_FAULT, Dispatcher, error_response, take_for_session
+from assent.gateway.dispatch import UPSTREAM_FAULT, error_response, take_for_session
+from assent.gateway.generation import Generation
 from assent.gateway.hidden_text import CLEANED, HiddenText
 from assent.gateway.stdio.channel import OpenRequests, StdioChannel
 from assent.gateway.stdio.tool_list import ToolList
-from assent.gateway.tool_service import ToolService
 from assent.mcp.channel import CannotAsk, asks_of
 from assent.mcp.jsonrpc import (
     ENVELOPE_KEYS,
@@ -53,7 +53,7 @@ from assent.mcp.requests import (
 )
 from assent.mcp.session import McpSession
 from assent.mcp.strict_json import Malformed
-from assent.pipeline.other_requests import OtherRequests, rpc_error
+from assent.pipeline.other_requests import rpc_error
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.stdio.server import StdioUpstream
 
@@ -70,26 +70,13 @@ _ALIKE = _CACHED | {"prompts/get", "completion/complete"}
 Write = Callable[[bytes], None]
 
 
-class Current(Protocol):
-    """The configuration that is served now."""
-
-    @property
-    def tools(self) -> ToolService: ...
-
-    @property
-    def dispatcher(self) -> Dispatcher: ...
-
-    @property
-    def others(self) -> OtherRequests: ...
-
-
 class StdioGateway:
     """One client, one server. The client's first request that is not a probe decides the era of the connection."""
 
     def __init__(
         self,
         server: StdioUpstream,
-        current: Callable[[], Current],
+        current: Callable[[], Generation],
         principal: Principal,
         write: Write,
         *,
