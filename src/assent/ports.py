@@ -585,6 +585,8 @@ class Rules(NamedTuple):
     """What critical calls ask of callers and approvers where neither the contract nor the configuration says more."""
     connections: frozenset[str] = frozenset()
     """The upstreams that people connect with an account of theirs."""
+    callers_from: str = "`auth:`"
+    """What an operator of this edge writes to say who callers are and what they may."""
 
     def background(self, call: Call, now: float) -> Background:
         """What a question tells of a conversation. No approval is bound to it: it explains the call, and changes."""

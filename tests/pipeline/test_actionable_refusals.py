@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from mcp import Client
+from mcp.server import MCPServer
 
 from assent import Assent, GovernedClient, contract
 from assent.config.rules import load_engine
-from assent.core.outcome import Refusal, error_result
+from assent.core.outcome import Answer, Refusal, error_result
 from assent.core.principal import Principal
-from assent.ports import OutcomeUnknown
+from assent.ports import OutcomeUnknown, ToolFailed
 from assent.rules.guards.registry import build_guard
 from assent.testing import World
 from support.gateway.gateways import shop_gateway
@@ -145,3 +146,36 @@ async def test_a_client_without_an_asker_says_that_it_has_nobody_to_ask() -> Non
         refused = await client.call_tool("delete_all")
     text = refused.content[0].text  # type: ignore[union-attr]
     assert "this client has no person to ask" in text and "`asker`" in text
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [("No such note", "No such note. The"), ("No such note.", "No such note. The"), ("Really?", "Really? The"),
+     ('It says "gone."', 'It says "gone." The'), ('It says "gone"', 'It says "gone". The')],
+)  # fmt: skip
+async def test_what_a_tool_says_ends_before_our_sentence_begins(said: str, shown: str) -> None:
+    fields = {"side_effect": "read", "failure_modes": {"gone": {"class": "no_effect"}}}
+    world = World({"tool": fields}, {"tool": lambda _: ToolFailed("gone", said)})
+    answer = await world.call("tool")
+    assert isinstance(answer, Answer)
+    assert (
+        answer.result["content"][0]["text"] == f"{shown} tool itself refused. Change what it rejects, or tell the user."
+    )
+
+
+async def test_missing_scopes_name_what_this_server_has_to_give_them() -> None:
+    poor = Principal("ann", "agent", scopes=frozenset())
+
+    @contract(side_effect="read", permissions=["notes:read"])
+    def look() -> str:
+        return ""
+
+    world = World({"look": {"side_effect": "read", "permissions": ["notes:read"]}})
+    assert "give this caller (`auth:`) the scopes notes:read" in text_of(await world.call("look", by=poor))
+    assent = Assent(stdio=poor)
+    server = MCPServer("notes", extensions=[assent.extension()])
+    server.add_tool(look)
+    assent.apply(server)
+    async with Client(server) as client:
+        told = str((await client.call_tool("look", {})).content)
+    assert "give this caller (`principal=`, `stdio=` or `anonymous=` of `Assent(…)`) the scopes" in told

@@ -129,13 +129,18 @@ Outcome = Answer | Pause | Refusal
 
 def error_result(problem: dict[str, Any]) -> dict[str, Any]:
     """A problem as a tool result: the message as text, the whole problem as structured content."""
-    sentence = problem["detail"]
-    remedy = problem.get("remedy")
     return {
-        "content": [{"type": "text", "text": f"{sentence} {remedy}" if remedy else sentence}],
+        "content": [{"type": "text", "text": text_of_problem(problem)}],
         "structuredContent": problem,
         "isError": True,
     }
+
+
+def text_of_problem(problem: Mapping[str, Any]) -> str:
+    """The sentence of a problem, then the remedy. A tool's own sentence may have no full stop."""
+    sentence, remedy = problem["detail"], problem.get("remedy")
+    ended = sentence.rstrip().rstrip("\"'”)").endswith((".", "!", "?", "…"))
+    return f"{sentence}{'' if ended else '.'} {remedy}" if remedy else str(sentence)
 
 
 def fit_to_listing(result: dict[str, Any], definition: Mapping[str, Any]) -> dict[str, Any]:

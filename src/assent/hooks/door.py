@@ -20,7 +20,7 @@ from assent.core.call import Call, ConversationRef, Request, UserAnswer
 from assent.core.catalogue import Catalogue
 from assent.core.claims import ClaimRecord, Settlement, State, claim_name
 from assent.core.limited_dict import LimitedDict
-from assent.core.outcome import Answer, Outcome, Pause, Refusal
+from assent.core.outcome import Answer, Outcome, Pause, Refusal, text_of_problem
 from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.hooks import answers
@@ -314,4 +314,4 @@ def _denied(outcome: Outcome, judged: Judged) -> Verdict:
 def _said(refusal: Refusal) -> str:
     problem = refusal.problem()
     where = f" Approval: {problem['approval']}." if "approval" in problem else ""
-    return f"Assent: {problem['detail']} {problem['remedy']}{where}"
+    return f"Assent: {text_of_problem(problem)}{where}"

@@ -155,6 +155,7 @@ class Governance(ABC, Generic[E]):
                 default_step_up=default_step_up,
                 test_confirmation=test_confirmation,
                 retention=kept,
+                callers_from="`principal=`, `stdio=` or `anonymous=` of `Assent(…)`",
             ),
             command=command,
             page=self._page,

@@ -38,7 +38,7 @@ def authorize(
     missing = principal.lacks(tool.permissions) if tool.permissions else ()
     refused = bool(missing) and not _rehearses_locked(request, tool)
     if refused:
-        trace.refuse_or_note("authorize", missing_permissions_refusal(tool, missing, principal))
+        trace.refuse_or_note("authorize", missing_permissions_refusal(tool, missing, principal, rules))
     if rules.policies is not None:
         check_tool_policies(principal, tool, rules.policies, trace)
     if trace.keeps_notes and not refused:

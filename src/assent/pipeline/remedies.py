@@ -21,7 +21,7 @@ from assent.core.refusals import CATALOGUE
 from assent.core.stop_switch import Stop
 from assent.core.tool import Tool
 from assent.pipeline.preview import reported_text
-from assent.ports import OverBudget, Ports, RateLimited, ToolFailed
+from assent.ports import OverBudget, Ports, RateLimited, Rules, ToolFailed
 
 MOST_SAID = 500
 _GUARDS = "An operator can change it under `guards:`."
@@ -172,10 +172,10 @@ def stopped_refusal(stop: Stop) -> Refusal:
     return Refusal("authorize.stopped", stop.said(), stop=stop.id, scope=stop.scope)
 
 
-def missing_permissions_refusal(tool: Tool, missing: tuple[str, ...], principal: Principal) -> Refusal:
+def missing_permissions_refusal(tool: Tool, missing: tuple[str, ...], principal: Principal, rules: Rules) -> Refusal:
     """The refusal that names all missing permissions in one challenge, and who can give them."""
     wanted = ", ".join(missing)
-    given = "log in again with" if principal.bearer else "an operator must give this caller (`auth:`)"
+    given = "log in again with" if principal.bearer else f"an operator must give this caller ({rules.callers_from})"
     return Refusal(
         "authorize.missing_permissions",
         f"{tool.name} needs {wanted}. Nothing has run.",

@@ -18,7 +18,7 @@ from assent.contract.profiles import profile as named_profile
 from assent.contract.reader import read_contract
 from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.keyring import Keyring
-from assent.core.outcome import Refusal
+from assent.core.outcome import Refusal, text_of_problem
 from assent.core.tool import compile_tool
 from assent.pipeline.ports_factory import make_ports
 from assent.ports import Ports, Store
@@ -97,8 +97,7 @@ def with_ports(
     try:
         return asyncio.run(run())
     except Refusal as refusal:
-        problem = refusal.problem()
-        click.echo(f"{problem['detail']} {problem['remedy']}", err=True)
+        click.echo(text_of_problem(refusal.problem()), err=True)
         raise click.exceptions.Exit(1) from None
 
 

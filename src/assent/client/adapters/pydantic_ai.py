@@ -13,7 +13,7 @@ import mcp_types as types
 from assent.client.adapters.toolbox import Toolbox, read_arguments
 from assent.client.governed_client import GovernedClient
 from assent.client.question import model_text
-from assent.core.outcome import Refusal
+from assent.core.outcome import Refusal, text_of_problem
 from assent.features import missing_package
 
 try:
@@ -82,4 +82,4 @@ class _AnyObject:
         try:
             return read_arguments(input)
         except Refusal as refused:
-            raise ToolFailed(f"{refused.detail} {refused.problem()['remedy']}") from None
+            raise ToolFailed(text_of_problem(refused.problem())) from None
