@@ -12,7 +12,7 @@ from binascii import b2a_base64 as _base64
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
@@ -157,16 +157,14 @@ def seal(
     pool = randomness(SALT * len(fields))
     if len(pool) != SALT * len(fields):
         raise BadEntry(f"a salt has {SALT} bytes")
-    parts: list[Any] = [at]
-    packed: list[bytes] = []
-    for field, heading, start, end in fields:
-        value = values[field]
-        record = pool[start:end] + heading + (value if type(value) is bytes else written_value(field, value))
-        parts.append(_base64(sha256(COMMITMENT + record).digest(), newline=False))
-        packed += pack_length(len(record)), record
-    parts.append(_facts_bytes(facts))
-    leaf = shape % tuple(parts)
-    return Sealed(leaf if len(leaf) <= LEAF_LIMIT else fitting(leaf), b"".join(packed))
+    records = [
+        pool[start:end] + heading + (value if type(value := values[field]) is bytes else written_value(field, value))
+        for field, heading, start, end in fields
+    ]
+    commitments = [_base64(sha256(COMMITMENT + record).digest(), newline=False) for record in records]
+    leaf = shape % (at, *commitments, _facts_bytes(facts))
+    packed = b"".join([pack_length(len(record)) + record for record in records])
+    return Sealed(leaf if len(leaf) <= LEAF_LIMIT else fitting(leaf), packed)
 
 
 @lru_cache(maxsize=1024)

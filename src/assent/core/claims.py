@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 from typing import NamedTuple
 
 from assent.contract.digest import digest_of
@@ -98,8 +99,9 @@ class Settlement(NamedTuple):
     lease_until: float | None = None
 
 
+@lru_cache(maxsize=256)
 def claim_id(tenant: str, principal: str, tool: str, kind: str, key: str) -> str:
-    """The id of a claim: one key of one principal for one tool.
+    """The id of a claim: one key of one principal for one tool. Two stages of a call ask for it.
 
     Parts are length-prefixed so that different inputs cannot produce the same digest input.
     """

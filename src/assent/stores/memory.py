@@ -37,7 +37,9 @@ class MemoryStore(BatchedStore):
         return result
 
     async def _loaded(self, operation: StoreOperation[Any]) -> Records:
-        return Records(rates=dict(self._records.rates), tallies=dict(self._records.tallies))
+        records = Records()
+        records.rates, records.tallies = dict(self._records.rates), dict(self._records.tallies)
+        return records
 
     async def claim_by_id(self, claim_id: str) -> ClaimRecord | None:
         return self._records.claims.get(claim_id)

@@ -7,7 +7,6 @@ under that condition. If the condition fails, nothing is written and the claims 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain
 from typing import Any
 
 from assent.core.claims import ClaimRecord, State
@@ -15,6 +14,7 @@ from assent.stores.operations import StoreOperation
 from assent.stores.record_rules import Records
 
 MOST_KNOWN = 10_000
+_STARTED = State.STARTED
 _NONE = (None, None, None)
 """The end of a claim (`valid_until`, `settled_at`, `result`) before it has ended."""
 
@@ -34,11 +34,12 @@ class OptimisticClaims:
 
     def unknown(self, operations: Iterable[StoreOperation[Any]], records: Records) -> set[str]:
         """Add the known claims to the records and return the ids that must be read."""
-        names, known = set(), self._known
+        names, known, claims = set(), self._known, records.claims
         for operation in operations:
             for name in operation.claims:
-                if name in known:
-                    records.claims[name] = known[name]
+                record = known.get(name)
+                if record is not None:
+                    claims[name] = record
                 else:
                     names.add(name)
         return names
@@ -49,24 +50,30 @@ class OptimisticClaims:
         An operation may have been refused because of a wrong assumption, so then the answer is False. It is also
         False if a claim would end before its start is written, which is rare and would need other statements.
         """
-        changed, known = records.changed, self._known
-        if changed.replacing or any(records.claims[name][12:15] != _NONE for name in changed.claims):
+        made, moved, known = records.changed.claims, records.changed.moved, self._known
+        if records.changed.replacing:
             return False
-        return all(
-            (operation.new is None or operation.new in changed.claims or operation.new in changed.moved)
-            and all(name in changed.moved for name in operation.claims if name in known)
-            for operation in operations
-        )
+        for name in made:
+            if records.claims[name][12:15] != _NONE:
+                return False
+        for operation in operations:
+            new = operation.new
+            if new is not None and new not in made and new not in moved:
+                return False
+            for name in operation.claims:
+                if name not in moved and name in known:
+                    return False
+        return True
 
     def remember(self, records: Records) -> None:
         """Keep the claims that are now committed and still started."""
         claims, known = records.claims, self._known
-        for name in chain(records.changed.claims, records.changed.moved):
+        for name in (*records.changed.claims, *records.changed.moved):
             record = claims[name]
-            if record.state is State.STARTED and not record.charges and len(known) < MOST_KNOWN:
+            if record.state is _STARTED and not record.charges and len(known) < MOST_KNOWN:
                 known[name] = record
-            else:
-                known.pop(name, None)
+            elif name in known:
+                del known[name]
 
     def forget(self) -> None:
         self._known = {}

@@ -7,7 +7,7 @@ batch of operations needs, applies the rules, and writes the changes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal, Inexact
 
 from assent.audit.leaf import Sealed
@@ -33,39 +33,56 @@ class WindowSpend:
     until: float
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class ChangeSet:
-    """The names of the records that operations have changed, and the new log entries in order."""
+    """The names of the records that operations have changed, and the new log entries in order.
 
-    claims: set[str] = field(default_factory=set)
+    Every commit makes one. `__init__` is written out, here and in `Records`: a generated one takes three times as long.
+    """
+
+    claims: set[str]
     """New claims, including those that replace another."""
-    replacing: set[str] = field(default_factory=set)
+    replacing: set[str]
     """Those that replace another claim."""
-    moved: dict[str, ClaimRecord] = field(default_factory=dict)
+    moved: dict[str, ClaimRecord]
     """Claims whose progress alone has changed (`move_row`), as they were before."""
-    approvals: set[str] = field(default_factory=set)
-    keys: set[str] = field(default_factory=set)
-    documents: set[DocumentName] = field(default_factory=set)
+    approvals: set[str]
+    keys: set[str]
+    documents: set[DocumentName]
     """Documents that were written, or deleted if no record of that name is left."""
-    rates: set[str] = field(default_factory=set)
-    tallies: set[str] = field(default_factory=set)
-    places: set[int] = field(default_factory=set)
-    entries: list[Sealed] = field(default_factory=list)
+    rates: set[str]
+    tallies: set[str]
+    places: set[int]
+    entries: list[Sealed]
+
+    def __init__(self) -> None:
+        self.claims, self.replacing, self.moved = set(), set(), {}
+        self.approvals, self.keys, self.documents = set(), set(), set()
+        self.rates, self.tallies, self.places, self.entries = set(), set(), set(), []
+
+    @property
+    def has_rare(self) -> bool:
+        """Whether anything but claims and entries has changed."""
+        return bool(self.approvals or self.keys or self.documents or self.rates or self.tallies or self.places)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Records:
     """Records by name. Every operation checks before it changes anything: one that raises has changed nothing."""
 
-    claims: dict[str, ClaimRecord] = field(default_factory=dict)
-    approvals: dict[str, Approval] = field(default_factory=dict)
-    keys: dict[str, KeyRecord] = field(default_factory=dict)
-    documents: dict[DocumentName, Document] = field(default_factory=dict)
-    rates: dict[str, float] = field(default_factory=dict)
-    tallies: dict[str, WindowSpend] = field(default_factory=dict)
-    places: dict[int, Sealed] = field(default_factory=dict)
+    claims: dict[str, ClaimRecord]
+    approvals: dict[str, Approval]
+    keys: dict[str, KeyRecord]
+    documents: dict[DocumentName, Document]
+    rates: dict[str, float]
+    tallies: dict[str, WindowSpend]
+    places: dict[int, Sealed]
     """Log entries from which values are erased."""
-    changed: ChangeSet = field(default_factory=ChangeSet)
+    changed: ChangeSet
+
+    def __init__(self) -> None:
+        self.claims, self.approvals, self.keys, self.documents = {}, {}, {}, {}
+        self.rates, self.tallies, self.places, self.changed = {}, {}, {}, ChangeSet()
 
     def append(self, rows: Iterable[Sealed]) -> None:
         self.changed.entries.extend(rows)

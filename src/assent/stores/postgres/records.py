@@ -14,7 +14,7 @@ from assent.stores.base import approval_of, approval_row, claim_of, claim_row, m
 from assent.stores.migrations import statements
 from assent.stores.operations import Needs, StoreOperation, Sweep
 from assent.stores.optimistic_claims import OptimisticClaims, names_in
-from assent.stores.record_rules import Records, WindowSpend
+from assent.stores.record_rules import ChangeSet, Records, WindowSpend
 
 SQL = statements("postgres")
 CHANNEL = "assent_ended"
@@ -82,6 +82,12 @@ async def keep_claims(connection: Any, records: Records) -> bool:
 async def keep_rest(connection: Any, records: Records) -> int | None:
     """Write the changes besides claims; returns the index of the first new entry, if there are any."""
     changed = records.changed
+    if changed.has_rare:
+        await _keep_rare(connection, records, changed)
+    return await _append(connection, changed.entries, _notices((*changed.moved, *changed.approvals)))
+
+
+async def _keep_rare(connection: Any, records: Records, changed: ChangeSet) -> None:
     await _keep(connection, "keep_approvals", [approval_row(records.approvals[name]) for name in changed.approvals])
     await _keep(connection, "keep_rates", [(name, records.rates[name]) for name in changed.rates])
     tallies = ((name, records.tallies[name]) for name in changed.tallies)
@@ -92,7 +98,6 @@ async def keep_rest(connection: Any, records: Records) -> int | None:
     deleted = [name for name in changed.documents if name not in records.documents]
     await _keep(connection, "delete_documents", deleted)
     await _keep(connection, "erase", [(place, records.places[place].values) for place in changed.places])
-    return await _append(connection, changed.entries, _notices((*changed.moved, *changed.approvals)))
 
 
 async def _append(connection: Any, rows: Sequence[Sealed], notices: list[str]) -> int | None:

@@ -8,6 +8,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from assent.errors import StoreError
@@ -79,18 +80,19 @@ def wait_to_begin(connection: sqlite3.Connection, patience: float) -> None:
 
     SQLite itself looks again after pauses that grow to a tenth of a second. A commit takes less than a millisecond.
     """
-
-    def begin() -> bool:
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                raise
-            return False
-        return True
-
-    if not try_until(begin, patience):
+    if not _begin(connection) and not try_until(partial(_begin, connection), patience):
         connection.execute("BEGIN IMMEDIATE")
+
+
+def _begin(connection: sqlite3.Connection) -> bool:
+    """Begin a transaction that writes; False while another process has one."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+        return False
+    return True
 
 
 def try_until(attempt: Callable[[], bool], patience: float) -> bool:

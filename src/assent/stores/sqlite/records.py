@@ -106,6 +106,10 @@ class Tables:
 
     def _keep_rest(self, records: Records, changed: ChangeSet) -> None:
         self.append(changed.entries)
+        if changed.has_rare:
+            self._keep_rare(records, changed)
+
+    def _keep_rare(self, records: Records, changed: ChangeSet) -> None:
         self._keep("keep_approval", [approval_row(records.approvals[name]) for name in changed.approvals])
         self._keep("keep_rate", [(name, records.rates[name]) for name in changed.rates])
         tallies = ((name, records.tallies[name]) for name in changed.tallies)
@@ -163,12 +167,14 @@ class Tables:
 
         Returns the index of the last row.
         """
-        done, last, left = 0, None, len(rows)
+        last, left = None, len(rows)
         while left:
             size = left if left <= AT_ONCE[-1] else next(size for size in AT_ONCE if size <= left)
-            values = list(chain.from_iterable(rows[done : done + size]))
+            values = list(chain.from_iterable(rows[:size]))
             last = self._connection.execute(for_rows(_SQL[name], size), values).lastrowid
-            done, left = done + size, left - size
+            left -= size
+            if left:
+                rows = rows[size:]
         return last
 
     def _keep(self, name: str, rows: Sequence[Any]) -> None:

@@ -185,7 +185,8 @@ class SqliteWriter:
                     operation.value = self._tables.prune(operation)
             self._connection.execute("COMMIT")
             self._tables.started.remember(records)
-            self._purge_erased(erased=bool(records.changed.places), within=_PURGE_WITHIN)
+            if records.changed.places or self._erased_in_wal:
+                self._purge_erased(erased=bool(records.changed.places), within=_PURGE_WITHIN)
         except BaseException:
             self._tables.started.forget()
             with suppress(sqlite3.Error):
@@ -217,10 +218,9 @@ class SqliteWriter:
 
     def _report(self, operations: Sequence[StoreOperation[Any]]) -> None:
         """Resolve the futures of the callers, each in its own event loop."""
-        loops: dict[asyncio.AbstractEventLoop, list[StoreOperation[Any]]] = {}
-        for operation in operations:
-            loops.setdefault(operation.future.get_loop(), []).append(operation)
-        for loop, own in loops.items():
+        loops = {operation.future.get_loop() for operation in operations}
+        for loop in loops:
+            own = operations if len(loops) == 1 else [one for one in operations if one.future.get_loop() is loop]
             with suppress(RuntimeError):  # The event loop has ended, so no caller waits.
                 loop.call_soon_threadsafe(self._resolve, own)
 
