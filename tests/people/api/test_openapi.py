@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema
 
+from assent.audit.sentences import OUTCOMES
+from assent.contract.tiers import Risk
+from assent.core.approval import Verdict
+from assent.core.claims import State
+from assent.core.definition_diff import GRADES
+from assent.core.stop_switch import LEVELS, SCOPES
+from assent.people.api.approvals import STATES
 from assent.people.api.openapi import ALL
 from support.gateway.api import DOCUMENT, scene
 
@@ -43,3 +50,27 @@ def test_every_operation_has_a_name_of_its_own_and_declares_its_path() -> None:
 
 def test_only_posts_take_a_body_and_every_post_does() -> None:
     assert all((route.body is not None) == (route.method == "POST") for route in ALL)
+
+
+def words_in(schema: str, field: str) -> set[str]:
+    """The words that the document allows in a field of an answer."""
+    found = DOCUMENT["components"]["schemas"][schema]["properties"][field]
+    return set(found.get("enum", ()))
+
+
+def test_the_described_answers_have_the_words_of_the_code() -> None:
+    assert words_in("Approval", "state") == set(STATES)
+    assert words_in("Claim", "state") == {state.value for state in State}
+    assert words_in("ActivityLine", "outcome") == set(OUTCOMES)
+    assert words_in("Switch", "scope") == set(SCOPES)
+    assert words_in("Switch", "level") == set(LEVELS)
+    assert words_in("Tool", "risk") == {risk.value for risk in Risk}
+    assert words_in("DefinitionChange", "grade") == set(GRADES)
+    assert words_in("Decision", "verdict") == set(get_args(Verdict))
+
+
+def test_every_answer_is_described_once_and_used() -> None:
+    described = DOCUMENT["components"]["schemas"]
+    assert {one.gives for one in ALL} | {"Problem"} <= described.keys()
+    text = str({name: DOCUMENT[name] for name in ("paths", "components")})
+    assert [name for name in described if f"'#/components/schemas/{name}'" not in text and name != "NoFields"] == []

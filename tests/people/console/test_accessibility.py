@@ -174,7 +174,7 @@ async def test_no_page_has_a_serious_accessibility_fault(tmp_path: Path) -> None
         for path in (f"/approvals/{odd}", "/approvals", "/activity", "/audit", f"/operations/{odd}"):
             await visitor.open(path, f"odd {path}")
         await tab.goto(visitor.home + "/rules")
-        await tab.get_by_label("Rules").fill(
+        await tab.locator("#rules").fill(
             "guards:\n  - {match: {tool: list_orders}, rule: bounds, fields: [limit], most: 3}\n"
         )
         await tab.get_by_role("button", name="Try on history").click()
@@ -183,7 +183,7 @@ async def test_no_page_has_a_serious_accessibility_fault(tmp_path: Path) -> None
         await tab.goto(visitor.home + "/accounts")
         await tab.get_by_label("Name").fill("dora")
         await tab.get_by_role("button", name="Make the account").click()
-        await tab.get_by_text("choose at least one").first.wait_for()
+        await tab.get_by_text("Choose at least one").first.wait_for()
         assert await tab.get_by_label("Name").input_value() == "dora", "the form keeps what was typed"
         await visitor.look("accounts-refused", reload=False)
         await tab.goto(visitor.home + "/tools/changes")

@@ -127,10 +127,20 @@ async def test_pages_that_need_a_gateway_are_neither_linked_nor_there(tmp_path: 
     await ask_in_library(tmp_path)
     async with store_console(tmp_path) as (url, link), browser(url) as person:
         await signed_in(person, link)
-        there = ("approvals", "tools", "audit", "activity", "stop", "claims", "account", "tools/tool/delete_order")
+        there = ("approvals", "tools", "audit", "activity", "stop", "claims", "account", "tools/tool/delete_order",
+                 "agents", "search?q=order")  # fmt: skip
         pages = [await person.get(f"/console/{name}") for name in there]
         assert {one.status_code for one in pages} == {200}
-        for name in ("overview", "upstreams", "keys", "accounts", "connections", "tools/changes", "conversations"):
+        for name in (
+            "overview",
+            "upstreams",
+            "keys",
+            "accounts",
+            "connections",
+            "tools/changes",
+            "conversations",
+            "rules",
+        ):
             assert (await person.get(f"/console/{name}")).status_code == 404
             assert not [one for one in pages if f'"/console/{name}"' in one.text], name
 

@@ -88,7 +88,7 @@ async def test_a_tools_page_shows_contract_hints_and_hosts(tmp_path: Path) -> No
     async with shop_gateway(tmp_path) as (url, gateway_app, _), signed_in(url, gateway_app.store) as person:
         page = unescape((await person.get("/console/tools/tool/delete_order")).text)
         assert "approvers approve" in page
-        for text in ("What hosts do with it", "Claude", "Hints by profile", "openai", "Side effect"):
+        for text in ("What hosts do with it", "Claude", "Hints by profile", "openai", "What it does"):
             assert text in page
         assert (await person.get("/console/tools/tool/nothing")).status_code == 404
 

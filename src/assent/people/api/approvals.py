@@ -72,25 +72,13 @@ class SeveralDecisions(TypedDict):
 
 _DECIDERS = "people of the tenant (`by: approver`: with the role approver, never the requester), and operators"
 _UNKNOWN: dict[str, Any] = {"refusals": ("approve.unknown",), "missing": "approve.unknown"}
+_ANY = ("approve.unknown", "approve.not_entitled", "approve.own_request")
 _DECIDING: dict[str, Any] = {
-    "refusals": (
-        "approve.unknown",
-        "approve.not_entitled",
-        "approve.own_request",
-        "approve.step_up_required",
-        "approve.already_decided",
-        "approve.expired",
-    ),
+    "refusals": (*_ANY, "approve.step_up_required", "approve.already_decided", "approve.expired"),
     "missing": "approve.unknown",
 }
 _REOPENING: dict[str, Any] = {
-    "refusals": (
-        "approve.unknown",
-        "approve.not_entitled",
-        "approve.own_request",
-        "approve.not_declined",
-        "approve.expired",
-    ),
+    "refusals": (*_ANY, "approve.not_declined", "approve.expired"),
     "missing": "approve.unknown",
 }
 

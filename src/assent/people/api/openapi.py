@@ -20,7 +20,6 @@ from assent.people.api import (  # noqa: F401 - importing a module declares its 
     audit_entry,
     claims,
     connections,
-    conversations,
     definitions,
     feed,
     keys,
@@ -28,7 +27,6 @@ from assent.people.api import (  # noqa: F401 - importing a module declares its 
     overview,
     switches,
     tools,
-    upstreams,
 )
 from assent.people.api.fields import ID, PlainSchema
 from assent.people.api.operation import OPERATIONS, PATTERNS, Operation

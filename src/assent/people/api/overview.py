@@ -1,8 +1,9 @@
-"""The state of the gateway in numbers: calls, refusals, latency, waiting approvals and spent budgets."""
+"""The state of the gateway: calls, refusals, latency, waiting approvals, spent budgets, upstreams and conversations."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +11,7 @@ from assent.contract.parts import format_duration
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.quotas import BudgetCharge, SpendBudget, quotas_of
-from assent.core.record_scope import record_scope_of
+from assent.core.record_scope import is_operator, record_scope_of
 from assent.core.refusals import CATALOGUE
 from assent.gateway.metrics import BOUNDS, MINUTES, CallCounters
 from assent.people.api.operation import ApiRequest, get
@@ -147,3 +148,35 @@ def _spent(line: SpendBudget, call: Call, charge: BudgetCharge, left: Decimal) -
         "who": [f"{each} {values[each]}" for each in line.each],
         "test": call.principal.mode == "test",
     }
+
+
+@get("/api/upstreams", "UpstreamList", who="roles operator, auditor and admin", refusals=("api.not_entitled",))
+async def list_upstreams(asked: ApiRequest) -> dict[str, Any]:
+    """List the upstreams: whether they answer, what is wrong, and how many tools they have."""
+    check_staff(asked.principal, "Upstreams are")
+    catalogue, state = asked.ports.catalogue(), asked.state
+    served = Counter(tool.upstream for tool in catalogue.tools.values())
+    withheld = Counter(state.upstream_of_withheld().values())
+    return {
+        "upstreams": [
+            {**asdict(one), "served": served[one.name], "withheld": withheld[one.name]}
+            for one in state.upstream_status()
+        ]
+    }
+
+
+def check_staff(principal: Principal, what: str) -> None:
+    """Raise unless this is an operator, or a person with the role auditor or admin."""
+    if is_operator(principal):
+        return
+    if principal.has_agent or principal.kind != "human" or not principal.roles & {"auditor", "admin"}:
+        raise ApiProblem("api.not_entitled", f"{what} for people with the role operator, auditor or admin.")
+
+
+@get("/api/conversations", "ConversationList", who="roles operator, auditor and admin", refusals=("api.not_entitled",))
+async def list_conversations(asked: ApiRequest) -> dict[str, Any]:
+    """List the conversations of flow control on this replica: what entered, and what was decided."""
+    check_staff(asked.principal, "Conversations are")
+    flow = asked.ports.rules.flow
+    found = flow.report(asked.principal.tenant) if flow is not None else []
+    return {"mode": flow.mode if flow is not None else "off", "conversations": found}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from urllib.parse import parse_qs, quote
 
 from starlette.exceptions import HTTPException
@@ -17,7 +16,7 @@ from assent.core.outcome import Refusal
 from assent.errors import StoreError
 from assent.people.api.problems import ApiProblem
 from assent.people.console.live import LiveFeed
-from assent.people.console.page import EVERYONE, SESSION_COOKIE, ConsoleContext, Page, PageError, PageRequest
+from assent.people.console.page import SESSION_COOKIE, ConsoleContext, Page, PageError, PageRequest
 from assent.people.console.pages import PAGES, STORE_PAGES
 from assent.people.console.pages.signin import ask_to_sign_in
 from assent.web.asgi import App, Receive, Scope, Send
@@ -48,18 +47,7 @@ GROUPS = (
 """The navigation: groups of pages, in the order in which people need them."""
 
 
-@dataclass(frozen=True, slots=True)
-class MenuEntry:
-    """One link of the navigation."""
-
-    label: str
-    href: str
-    roles: frozenset[str]
-    icon: str
-    is_used: Callable[[PageRequest], bool]
-
-
-Menu = tuple[tuple[str, tuple[MenuEntry, ...]], ...]
+Menu = tuple[tuple[str, tuple[Page, ...]], ...]
 
 
 def menu_of(pages: Sequence[Page]) -> Menu:
@@ -67,13 +55,7 @@ def menu_of(pages: Sequence[Page]) -> Menu:
     labelled = {page.menu: page for page in pages if page.menu}
     if unknown := labelled.keys() - {label for _, labels in GROUPS for label in labels}:
         raise LookupError(f"in no group of the navigation: {', '.join(sorted(unknown))}")
-    links = [(group, [label for label in labels if label in labelled]) for group, labels in GROUPS]
-    return tuple((group, tuple(_entry(label, labelled[label]) for label in labels)) for group, labels in links)
-
-
-def _entry(label: str, page: Page) -> MenuEntry:
-    icon = label.lower().replace(" ", "-")
-    return MenuEntry(label, f"/console{page.path}", page.roles or EVERYONE, icon, page.is_used)
+    return tuple((group, tuple(labelled[label] for label in labels if label in labelled)) for group, labels in GROUPS)
 
 
 class Console:

@@ -93,24 +93,24 @@ def shown_text(leaf: Any) -> str:
     return "\\n\n".join(quoted(line)[1:-1] for line in leaf.split("\n")).join('""')
 
 
-def _pieces(before: str, after: str) -> Iterator[Piece]:
+def _pieces(before: str, after: str) -> list[Piece]:
+    """The parts, written so that nothing in them is hidden."""
+    return [(kind, shown_text(text)[1:-1]) for kind, text in differing_parts(before, after)]
+
+
+def differing_parts(before: str, after: str) -> list[Piece]:
     """What stayed, went and came, in the order of reading; nothing where the texts are too long to compare."""
     for part in (_WORDS, _LINES):
         old, new = part.findall(before), part.findall(after)
         if len(old) + len(new) <= MOST_PIECES:
-            return _compared_parts(old, new)
-    return iter(())
+            return [piece for piece in _compared_parts(old, new) if piece[1]]
+    return []
 
 
 def _compared_parts(old: list[str], new: list[str]) -> Iterator[Piece]:
     for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "equal":
-            yield "same", _inside(new[c:d])
-        if tag in ("delete", "replace"):
-            yield "removed", _inside(old[a:b])
-        if tag in ("insert", "replace"):
-            yield "added", _inside(new[c:d])
-
-
-def _inside(parts: list[str]) -> str:
-    return shown_text("".join(parts))[1:-1]
+            yield "same", "".join(new[c:d])
+        else:
+            yield "removed", "".join(old[a:b])
+            yield "added", "".join(new[c:d])

@@ -76,8 +76,8 @@ async def decide_request(page: PageRequest) -> Response:
 
 async def show_grants(page: PageRequest) -> Response:
     """The applications to which a person gave access; the page says so where the gateway gives none."""
-    ports, person, gateway = page.context.ports(), page.principal, page.context.gateway
-    if gateway is None or gateway.settings.auth.embedded is None:
+    ports, person = page.context.ports(), page.principal
+    if not _has_server(page):
         return page.render("grants.html", grants=[], embedded=False)
     found = await grant_store(ports.store, _settings(page)).families_of(person.id, person.tenant)
     return page.render("grants.html", grants=found, embedded=True)
@@ -93,6 +93,10 @@ async def end_grant(page: PageRequest) -> Response:
             ports.store.append(Entry("authentication", ports.now(), {"event": "oauth.revoked"}, values))
             return page.redirect("/console/applications", "Access is withdrawn. It ends within a second.")
     raise PageError(404, "There is no such access.", "It may have been withdrawn already.")
+
+
+def _has_server(page: PageRequest) -> bool:
+    return page.context.gateway is not None and page.context.gateway.settings.auth.embedded is not None
 
 
 def _settings(page: PageRequest) -> EmbeddedServer:
@@ -163,13 +167,9 @@ def _host(url: str) -> str:
     return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}: (an application on this machine)"
 
 
-def _is_used(page: PageRequest) -> bool:
-    return page.context.gateway is not None and page.context.gateway.settings.auth.embedded is not None
-
-
 PAGES = (
     Page("GET", "/authorize", show_request, EVERYONE),
     Page("POST", "/authorize", decide_request, EVERYONE),
-    Page("GET", "/applications", show_grants, EVERYONE, "Applications", is_used=_is_used),
+    Page("GET", "/applications", show_grants, EVERYONE, "Applications", is_used=_has_server),
     Page("POST", "/applications/{id}/end", end_grant, EVERYONE),
 )

@@ -97,12 +97,15 @@ def _scope_words(text: str) -> list[str]:
     return [word for word in text[:1000].split() if word.isascii() and word.isprintable()]
 
 
-def _is_used(page: PageRequest) -> bool:
-    return bool(page.context.ports().rules.connections)
-
-
 PAGES = (
-    Page("GET", "/connections", show_connections, EVERYONE, "Connections", is_used=_is_used),
+    Page(
+        "GET",
+        "/connections",
+        show_connections,
+        EVERYONE,
+        "Connections",
+        is_used=lambda page: bool(page.context.ports().rules.connections),
+    ),
     Page("GET", "/connections/callback", finish_connection, EVERYONE),
     Page("POST", "/connections/{upstream}/connect", begin_connection, EVERYONE),
     Page("POST", "/connections/{upstream}/disconnect", end_connection, EVERYONE),

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
-from difflib import SequenceMatcher
-from typing import Any, Literal
+from typing import Any
 
 from starlette.responses import Response
 
 from assent.people.api.definitions import accept_definitions, keep_withheld, list_definitions
+from assent.people.console.argument_rows import Piece, differing_parts
 from assent.people.console.page import OPERATORS, Page, PageError, PageRequest
 
 GRADES = ("effect", "schema", "wording")
-Part = tuple[Literal["same", "out", "in"], str]
-MOST_WORDS = 1500
-_WORDS = re.compile(r"\s+|\w+|[^\w\s]")
 _BETWEEN = "\x1f"
 """Separates the parts of a choice in a form: no name of a tool holds it."""
 
@@ -87,23 +83,11 @@ def _choices(page: PageRequest) -> list[dict[str, str]]:
     return found
 
 
-def word_diff(before: str | None, after: str | None) -> list[Part]:
-    """The parts in the order of reading. Texts that are too long to compare by words stand beside each other whole."""
+def word_diff(before: str | None, after: str | None) -> list[Piece]:
+    """The parts in the order of reading. Texts that are too long to compare stand beside each other whole."""
     if before is None or after is None:
-        return [("in", after)] if after is not None else [("out", before or "")]
-    old, new = _WORDS.findall(before), _WORDS.findall(after)
-    if max(len(old), len(new)) > MOST_WORDS:
-        return [("out", before), ("in", after)]
-    parts: list[Part] = []
-    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            parts.append(("same", "".join(old[a:b])))
-            continue
-        if a < b:
-            parts.append(("out", "".join(old[a:b])))
-        if c < d:
-            parts.append(("in", "".join(new[c:d])))
-    return parts
+        return [("removed" if after is None else "added", after or before or "")]
+    return differing_parts(before, after) or [("removed", before), ("added", after)]
 
 
 PAGES = (

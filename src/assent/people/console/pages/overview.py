@@ -6,9 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from assent.people.api.conversations import list_conversations
-from assent.people.api.overview import show_overview
-from assent.people.api.upstreams import list_upstreams
+from assent.people.api.overview import list_conversations, list_upstreams, show_overview
 from assent.people.console.page import EVERYONE, Page, PageRequest
 
 
@@ -51,12 +49,15 @@ async def show_conversations(page: PageRequest) -> Response:
     return page.render("conversations.html", **await page.api(list_conversations))
 
 
-def _uses_flow(page: PageRequest) -> bool:
-    return page.context.ports().rules.flow is not None
-
-
 PAGES = (
     Page("GET", "/overview", overview, EVERYONE, "Overview"),
     Page("GET", "/upstreams", show_upstreams, STAFF, "Upstreams"),
-    Page("GET", "/conversations", show_conversations, STAFF, "Conversations", is_used=_uses_flow),
+    Page(
+        "GET",
+        "/conversations",
+        show_conversations,
+        STAFF,
+        "Conversations",
+        is_used=lambda page: page.context.ports().rules.flow is not None,
+    ),
 )

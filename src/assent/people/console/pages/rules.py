@@ -25,15 +25,15 @@ from assent.features import load_feature
 from assent.gateway.state import GatewayState
 from assent.people.api.audit_entry import may_look
 from assent.people.api.feed import line_json, moment
+from assent.people.api.overview import check_staff
 from assent.people.api.problems import ApiProblem
-from assent.people.api.upstreams import check_staff
 from assent.people.console.page import LOG_READERS, OPERATORS, Page, PageRequest
 from assent.people.console.pages.agents import MOST_LINES, MOST_SHOWN, counted_lines
 from assent.people.console.pages.overview import STAFF
 from assent.ports import Ports
 from assent.rules.guards.rule import GuardRule
 
-MOST_TRIED = 3000
+MOST_TRIED = 2000
 """Entries of the log that one try reads."""
 SINCE = (("1d", "the last day"), ("7d", "the last week"), ("30d", "the last month"))
 _EDITED = ("guards", "limits", "budgets")

@@ -14,9 +14,8 @@ from assent.core.question import visible
 from assent.people.api.approvals import list_approvals, show_approval
 from assent.people.api.audit_entry import show_entry
 from assent.people.api.claims import show_claim
-from assent.people.api.conversations import list_conversations
 from assent.people.api.fields import ID
-from assent.people.api.operations import show_operation
+from assent.people.api.overview import list_conversations
 from assent.people.api.problems import ApiProblem
 from assent.people.api.tools import list_tools
 from assent.people.console.page import EVERYONE, LOG_READERS, Page, PageRequest
@@ -49,7 +48,7 @@ async def search(page: PageRequest) -> Response:
 
 
 async def _exact(page: PageRequest, wanted: str) -> list[Hit]:
-    """The records with this id, a name that starts a key, and the whole operation of a reference in the log."""
+    """The records with this id, the key that begins so, and the operation that the log may have under this name."""
     hits = [
         (f"/console/agents/{quote(who.id)}?tenant={quote(who.tenant)}", f"Key of {who.id}", where)
         for who, where in await known_callers(page)
@@ -65,11 +64,8 @@ async def _exact(page: PageRequest, wanted: str) -> list[Hit]:
         hits.append((f"/console/approvals/{wanted}", f"Approval of {one['tool']}", one["state"]))
     if claim := await _found(page, show_claim, claim=wanted):
         hits.append((f"/console/claims/{wanted}", f"Claim of {claim['tool']}", claim["state"].replace("_", " ")))
-    told = one or claim
-    if told is None and re.fullmatch("[0-9a-f]{16,64}", wanted):
-        told = await _found(page, show_operation, operation=wanted)
-    if told is not None:
-        hits.append((f"/console/operations/{wanted}", f"Operation with {told['tool']}", "from question to outcome"))
+    if one or claim or re.fullmatch("[0-9a-f]{16,64}", wanted):
+        hits.append((f"/console/operations/{wanted}", "The operation of this name", "looked for when you open it"))
     return hits
 
 
@@ -83,7 +79,7 @@ async def _found(page: PageRequest, handler: Any, **names: str) -> dict[str, Any
 
 def _pages(page: PageRequest) -> Iterator[Hit]:
     for group, entries in page.request.scope["console_menu"]:
-        yield from ((one.href, one.label, group) for one in entries if page.may(one.roles))
+        yield from ((f"/console{one.path}", one.menu, group) for one in entries if page.may(one.roles))
 
 
 async def _tools(page: PageRequest, text: str) -> list[Hit]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -12,6 +11,7 @@ from assent.contract.tiers import Risk, Tier
 from assent.people.api.problems import ApiProblem
 from assent.people.api.tools import list_tools, show_tool
 from assent.people.console.page import EVERYONE, KEEPERS, OPERATORS, Page, PageError, PageRequest
+from assent.people.console.pages.activity import address
 from assent.people.console.pages.agents import known_callers, tools_for
 from assent.people.console.pages.definitions import GRADES, change_of
 from assent.people.console.pages.overview import STAFF
@@ -34,7 +34,7 @@ async def show_tools(page: PageRequest) -> Response:
         tools=sorted(found["tools"], key=_danger),
         withheld=[one for one in found.get("withheld", []) if one["name"] not in catalogue.tools],
         count=found["count"],
-        next=_address({**page.query, "after": found["next"]}) if found["next"] else "",
+        next=address({**page.query, "after": found["next"]}, "/console/tools") if found["next"] else "",
         query={name: page.query.get(name, "") for name in _FILTERS},
         is_filtered=any(page.query.get(name) for name in _FILTERS),
         upstreams=_upstreams(page) if operator else [],
@@ -56,10 +56,6 @@ def _upstreams(page: PageRequest) -> list[str]:
 
 def _danger(tool: dict[str, Any]) -> tuple[int, int, str]:
     return -Risk(tool["risk"]).number, -Tier(tool["tier"]).number, tool["name"]
-
-
-def _address(query: dict[str, str]) -> str:
-    return "/console/tools?" + urlencode({name: value for name, value in query.items() if value})
 
 
 async def show_one_tool(page: PageRequest) -> Response:
@@ -91,18 +87,24 @@ async def _around(page: PageRequest, name: str) -> dict[str, Any]:
     tool = ports.catalogue().find(name)
     if tool is None:
         return {"contract": {}, "callers": [], "rules": None, "managed": False}
+    gateway = page.context.gateway is not None
     callers = [(who, where) for who, where in await known_callers(page) if tools_for([who], page, [tool])]
-    rules = list(rule_rows(ports, [tool], Objections([]))) if page.may(STAFF) else None
+    rules = list(rule_rows(ports, [tool], Objections([]))) if gateway and page.may(STAFF) else None
     return {
         "contract": {
             **contract_lines(tool.contract),
-            "input": schema_lines(tool.contract.input or tool.definition.get("inputSchema")),
-            "output": schema_lines(tool.contract.output or tool.definition.get("outputSchema")),
+            "input": _fields(tool.contract.input or tool.definition.get("inputSchema")),
+            "output": _fields(tool.contract.output or tool.definition.get("outputSchema")),
         },
         "callers": callers,
         "rules": rules and [one for one in rules if one.tools],
-        "managed": page.may(KEEPERS),
+        "managed": gateway and page.may(KEEPERS),
     }
+
+
+def _fields(schema: Any) -> list[str]:
+    """The fields that a schema names; nothing where it names none."""
+    return schema_lines(schema) if isinstance(schema, dict) and schema.get("properties") else []
 
 
 PAGES = (
