@@ -47,6 +47,7 @@ def test_a_key_is_shown_once_and_kept_as_a_digest(config: Path) -> None:
         "scopes": ["orders:*"],
         "roles": ["approver"],
         "mode": "live",
+        "asks": None,
         "created_at": record["created_at"],
         "revoked_at": None,
         "expires_at": None,
@@ -119,6 +120,12 @@ def test_a_list_for_programs_has_a_line_for_each(config: Path) -> None:
     assert "no keys" in run(config, "list").stderr
     run(config, "create", "ci", "--kind", "service", "--mode", "test")
     assert run(config, "list").stdout.split("\t")[1:4] == ["ci", "service", "local"]
+
+
+def test_whom_a_client_asks_is_said_of_its_key_and_listed(config: Path) -> None:
+    run(config, "create", "ci", "--kind", "agent", "--asks", "nobody")
+    assert listed(config)[0]["asks"] == "nobody"
+    assert run(config, "list").stdout.rstrip("\n").split("\t")[-1] == "nobody"
 
 
 def test_keys_in_memory_are_no_keys(tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ def drill(ctx: click.Context, stories: tuple[str, ...], listing: bool, as_json: 
     if unknown := [name for name in stories if name not in story_names()]:
         raise click.UsageError(f"There is no story {unknown[0]!r}. `assent drill --list` prints the names.", ctx)
     settings = find_settings(config, unused=(*OUTSIDE, "store", "secrets", "audit"))
+    if settings.mode == "observe" and not as_json:
+        click.echo("Observing: nothing is asked or refused, so most attacks pass. Set `mode: enforce`.")
     # A CI job that takes too long is ended with SIGTERM: then the sandbox is cleaned up as after Ctrl-C.
     before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assent.cli.shared.options import config_option, operator, print_table
-from assent.core.principal import KINDS, ROLES, Kind, Mode, Principal, Role
+from assent.core.principal import KINDS, ROLES, Asks, Kind, Mode, Principal, Role
 from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 
@@ -43,6 +43,11 @@ def keys() -> None:
 )
 @click.option("--mode", type=click.Choice(["live", "test"]), default="live", show_default=True)
 @click.option(
+    "--asks",
+    type=click.Choice(["person", "nobody"]),
+    help="person: its client shows questions to a person, whose answer counts. nobody: its yes never counts.",
+)
+@click.option(
     "--expires", metavar="DURATION", help="How long it is good, such as 90d; without it, until it is revoked."
 )
 @click.option("--same-person", is_flag=True, help="NAME is somebody known already, and this is their own key.")
@@ -55,6 +60,7 @@ def create(
     scopes: tuple[str, ...],
     roles: tuple[Role, ...],
     mode: Mode,
+    asks: Asks | None,
     expires: str | None,
     same_person: bool,
     form: str,
@@ -73,7 +79,7 @@ def create(
     for what, words in {"--tenant": [tenant], "--scope": scopes}.items():
         for word in words:
             _check_word(what, word)
-    who = Principal(name, kind, tenant, frozenset(scopes), frozenset(roles), mode=mode)
+    who = Principal(name, kind, tenant, frozenset(scopes), frozenset(roles), mode=mode, asks=asks)
     key = make_key()
     record = record_key(key, who, time.time(), _expiry(expires))
     _with_lasting_store(config)
@@ -189,8 +195,8 @@ def _check_word(what: str, word: str) -> None:
         raise click.UsageError(f"{what} {fault}.")
 
 
-_COLUMNS = ("key", "name", "kind", "tenant", "scopes", "roles", "mode", "created", "revoked", "expires")
-_USUAL = {"tenant": "local", "mode": "live", "revoked": "-", "expires": "-"}
+_COLUMNS = ("key", "name", "kind", "tenant", "scopes", "roles", "mode", "created", "revoked", "expires", "asks")
+_USUAL = {"tenant": "local", "mode": "live", "revoked": "-", "expires": "-", "asks": "-"}
 
 
 def _print_table(listed: list[KeyRecord]) -> None:
@@ -199,7 +205,7 @@ def _print_table(listed: list[KeyRecord]) -> None:
         for row in rows:
             click.echo("\t".join(row))
         return
-    # Ten columns do not fit a terminal: the usual ones are shown, and others where a key differs.
+    # Eleven columns do not fit a terminal: the usual ones are shown, and others where a key differs.
     shown = [at for at, name in enumerate(_COLUMNS) if any(row[at] != _USUAL.get(name) for row in rows)]
     print_table([_COLUMNS[at] for at in shown], [[row[at] for at in shown] for row in rows])
 
@@ -217,6 +223,7 @@ def _row(record: KeyRecord) -> tuple[str, ...]:
         _date(record.created_at),
         "-" if record.revoked_at is None else _date(record.revoked_at),
         "-" if record.expires_at is None else _date(record.expires_at),
+        who.asks or "-",
     )
 
 

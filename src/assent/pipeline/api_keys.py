@@ -51,6 +51,7 @@ def key_json(record: KeyRecord) -> dict[str, Any]:
         "scopes": sorted(who.scopes),
         "roles": sorted(who.roles),
         "mode": who.mode,
+        "asks": who.asks,
         "created_at": record.created_at,
         "revoked_at": record.revoked_at,
         "expires_at": record.expires_at,

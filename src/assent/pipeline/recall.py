@@ -67,6 +67,7 @@ async def await_concurrent_result(call: Call, ports: Ports, trace: CallTrace) ->
 
 
 async def _judge_record(call: Call, record: ClaimRecord | None, ports: Ports, trace: CallTrace) -> Answer | None:
+    """What the record of this key means for the call. In observe mode too no call runs twice for one key."""
     now, natural = ports.now(), call.tool.contract.natural is not None
     if record is None or record.is_stale(now):
         trace.passed(
@@ -78,8 +79,7 @@ async def _judge_record(call: Call, record: ClaimRecord | None, ports: Ports, tr
         return None
     state = record.state_at(now)
     if record.is_tombstone(now) and state is not State.IN_DOUBT:  # Waiting does not resolve a doubt.
-        trace.refuse_or_note("recall", Refusal("recall.expired"))
-        return None
+        raise Refusal("recall.expired")
     if state in FINISHED:
         trace.passed("recall", f"answered before: {state}")
         return await _replay(call, record, ports, trace)
@@ -87,8 +87,7 @@ async def _judge_record(call: Call, record: ClaimRecord | None, ports: Ports, tr
         return await recover(call, record, ports, trace)
     if state is State.SUSPENDED and call.resume is not None:
         return await resume(call, record, call.resume.epoch, ports, trace)
-    trace.refuse_or_note("recall", Refusal("recall.in_flight", retry_after_ms=RETRY_AFTER_MS))
-    return None
+    raise Refusal("recall.in_flight", retry_after_ms=RETRY_AFTER_MS)
 
 
 async def _replay(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace) -> Answer:
@@ -115,18 +114,16 @@ def _key_missing(argument: str | None) -> Refusal:
     return Refusal("recall.key_required", remedy=key_remedy(f"as the argument `{argument}`"))
 
 
-async def recover(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace) -> Answer | None:
+async def recover(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace) -> Answer:
     """Run again, look up or refuse, as the contract's `recovery` says. With `none` a call is never run again."""
     recovery = call.tool.contract.idempotency.recovery
     if recovery == "none":
-        await _doubt(call, record, ports, trace)
-        trace.refuse_or_note("recall", doubt_refusal("recall.in_doubt", ports))
-        return None
+        await _doubt(call, record, ports)
+        raise doubt_refusal("recall.in_doubt", ports)
     done = await _look_up_outcome(call, ports) if recovery == "reconcile" else "not_done"
     if done == "unknown":
-        await _doubt(call, record, ports, trace)
-        trace.refuse_or_note("recall", doubt_refusal("recall.in_doubt", ports))
-        return None
+        await _doubt(call, record, ports)
+        raise doubt_refusal("recall.in_doubt", ports)
     trace.handed_over = True
     return await ports.work.shield(_take_over_and_finish(call, record, done, ports, trace))
 
@@ -157,9 +154,9 @@ def _intent_again(call: Call, name: str, why: str, epoch: int, now: float) -> En
     return Entry("intent", now, facts, call_values(call))
 
 
-async def _doubt(call: Call, record: ClaimRecord, ports: Ports, trace: CallTrace) -> None:
+async def _doubt(call: Call, record: ClaimRecord, ports: Ports) -> None:
     """Record the doubt before the caller learns of it, so that a late owner can no longer settle the claim."""
-    if record.state is State.IN_DOUBT or trace.observing:
+    if record.state is State.IN_DOUBT:
         return
     now = ports.now()
     facts = {

@@ -52,11 +52,12 @@ def key_row(record: KeyRecord) -> tuple[Any, ...]:
         record.expires_at,
         record.made_by or None,
         record.made_in or None,
+        who.asks,
     )
 
 
 def key_of(row: Sequence[Any]) -> KeyRecord:
-    digest, start, name, kind, tenant, scopes, roles, mode, created, revoked, expires, made_by, made_in = row
+    digest, start, name, kind, tenant, scopes, roles, mode, created, revoked, expires, made_by, made_in, asks = row
     granted = frozenset(orjson.loads(scopes)), frozenset(orjson.loads(roles))
-    who = Principal(name, kind, tenant, *granted, mode=mode, method="api_key")
+    who = Principal(name, kind, tenant, *granted, mode=mode, method="api_key", asks=asks)
     return KeyRecord(digest, start, who, created, revoked, expires, made_by or "", made_in or "")

@@ -36,6 +36,14 @@ def test_something_let_through_is_exit_code_1_and_says_what_to_change(config: Pa
     assert [one.name for one in config.parent.iterdir()] == ["assent.yaml"], "the user's store is not made"
 
 
+def test_the_first_line_says_that_a_configuration_only_observes(config: Path) -> None:
+    assert not invoke("-c", config, "token-passthrough").output.startswith("Observing")
+    config.write_text("mode: observe\n" + config.read_text())
+    first = invoke("-c", config, "token-passthrough").output.splitlines()[0]
+    assert first.startswith("Observing: nothing is asked or refused") and first.endswith("Set `mode: enforce`.")
+    assert json.loads(invoke("-c", config, "--json", "token-passthrough").output)
+
+
 def test_nothing_let_through_is_exit_code_0_also_as_json(config: Path) -> None:
     result = invoke("-c", config, "--json", "bulk-delete", "token-passthrough")
     assert result.exit_code == 0

@@ -105,9 +105,10 @@ def test_a_story_says_where_it_was_published_and_what_to_do(name: str) -> None:
 
 
 async def test_observing_stops_nothing_that_a_person_is_asked_about() -> None:
-    names = ["bulk-delete", "swapped-arguments", "replayed-approval", "double-charge", "forged-question"]
+    names = ["bulk-delete", "swapped-arguments", "replayed-approval", "forged-question"]
     results = await run(settings_with(mode="observe"), names)
     assert {one.ended.ending for one in results} == {"let through"}
+    assert await endings(settings_with(mode="observe"), "double-charge") == {"double-charge": "stopped"}
     assert all(one.change.startswith("First set `mode: enforce`") for one in results)
 
 

@@ -17,11 +17,20 @@ class KeyPromises:
     """Promises about API keys."""
 
     async def test_a_key_is_kept_as_it_was_given(self, store: Store) -> None:
-        who = Principal("c'i é", "service", "acme", frozenset({"orders:*", "a"}), frozenset({"approver"}), mode="test")
+        who = Principal(
+            "c'i é",
+            "service",
+            "acme",
+            frozenset({"orders:*", "a"}),
+            frozenset({"approver"}),
+            mode="test",
+            asks="nobody",
+        )
         record = replace(key_draft("1"), principal=who)
         await store.add_key(record, entry("operator"))
         assert await store.key_by_digest(record.digest) == record
-        assert await store.keys() == [record]
+        [found] = await store.keys()
+        assert (found, found.caller.asks) == (record, "nobody")
         assert await store.key_by_digest("unknown") is None
         assert await marks(store) == ["operator"]
 

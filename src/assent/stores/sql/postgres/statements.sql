@@ -166,13 +166,13 @@ DELETE FROM rehearsals WHERE digest IN (SELECT digest FROM rehearsals WHERE at <
 
 -- name: key
 SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at,
-       made_by, made_in
+       made_by, made_in, asks
   FROM api_keys
  WHERE digest = ANY ($1::text[]);
 
 -- name: keys
 SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at,
-       made_by, made_in
+       made_by, made_in, asks
   FROM api_keys
  WHERE starts_with(start, $1)
  ORDER BY created_at DESC, digest COLLATE "C"
@@ -180,9 +180,9 @@ SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revok
 
 -- name: keep_keys
 INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at,
-                      made_by, made_in)
+                      made_by, made_in, asks)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[], $7::bytea[], $8::text[],
-                     $9::float8[], $10::float8[], $11::float8[], $12::text[], $13::text[])
+                     $9::float8[], $10::float8[], $11::float8[], $12::text[], $13::text[], $14::text[])
     ON CONFLICT (digest) DO UPDATE SET revoked_at = excluded.revoked_at;
 
 -- name: rates

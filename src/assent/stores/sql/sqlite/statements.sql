@@ -166,13 +166,13 @@ DELETE FROM rehearsals WHERE digest IN (SELECT digest FROM rehearsals WHERE at <
 
 -- name: key
 SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at,
-       made_by, made_in
+       made_by, made_in, asks
   FROM api_keys
  WHERE digest = ?;
 
 -- name: keys
 SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at,
-       made_by, made_in
+       made_by, made_in, asks
   FROM api_keys
  WHERE substr(start, 1, length(?1)) = ?1
  ORDER BY created_at DESC, digest
@@ -180,8 +180,8 @@ SELECT digest, start, name, kind, tenant, scopes, roles, mode, created_at, revok
 
 -- name: keep_key
 INSERT INTO api_keys (digest, start, name, kind, tenant, scopes, roles, mode, created_at, revoked_at, expires_at,
-                      made_by, made_in)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                      made_by, made_in, asks)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (digest) DO UPDATE SET revoked_at = excluded.revoked_at;
 
 -- name: rate
