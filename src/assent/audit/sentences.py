@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
+from importlib import resources
 from typing import Any
 
 from assent.core.action_template import ActionTemplate
@@ -39,51 +41,13 @@ _OF_KIND = {
     "pause": "asked",
     "settlement": "in_doubt",
 }
-_IRREGULAR = {
-    "send": "sent", "get": "got", "read": "read", "write": "wrote", "set": "set", "put": "put", "run": "ran",
-    "make": "made", "find": "found", "buy": "bought", "sell": "sold", "pay": "paid", "build": "built", "give": "gave",
-    "take": "took", "begin": "began", "hold": "held", "cut": "cut", "reset": "reset", "split": "split",
-    "withdraw": "withdrew",
-}  # fmt: skip
-_REGULAR = (
-    "delete", "remove", "create", "update", "list", "search", "place", "cancel", "publish", "share", "export",
-    "import", "upload", "download", "move", "copy", "rename", "archive", "restore", "approve", "reject", "refund",
-    "charge", "transfer", "invite", "revoke", "grant", "fetch", "query", "check", "validate", "estimate", "compute",
-    "order", "post", "edit", "add", "open", "close", "start", "stop", "restart", "deploy", "execute", "merge",
-    "comment", "assign", "notify", "email", "wipe", "purge", "drop", "reply", "forward", "schedule", "book", "issue",
-    "enable", "disable", "install", "describe", "show", "view", "count", "look", "apply", "clear", "empty", "save",
-    "store", "sync", "submit", "tag",
-)  # fmt: skip
-_DOUBLED = frozenset({"stop", "drop", "submit", "tag", "transfer"})
-_EVENTS = {
-    "configuration.started": "The gateway started",
-    "configuration.changed": "The gateway took over a changed configuration",
-    "definition.loaded": "Loaded the tools of {upstream}",
-    "definition.new": "New at {upstream}: {tool}",
-    "definition.gone": "Gone from {upstream}: {tool}",
-    "definition.changed": "The definition of {tool} changed at {upstream}",
-    "definition.withheld": "Withheld {tool} of {upstream}",
-    "definition.accepted": "Accepted the definition of {tool} of {upstream}",
-    "definition.kept_withheld": "Kept a tool of {upstream} withheld",
-    "definition.more": "More definitions changed at {upstream}",
-    "key.created": "Made the key {key}",
-    "key.revoked": "Revoked the key {key}",
-    "stop.set": "Pulled a stop switch",
-    "stop.eased": "Eased a stop switch",
-    "stop.released": "Released a stop switch",
-    "upstream.connected": "Connected an account at {upstream}",
-    "upstream.disconnected": "Disconnected the account at {upstream}",
-    "account.create": "Made an account",
-    "account.roles": "Changed the roles of an account",
-    "account.reset": "Reset the sign-in of an account",
-    "account.disable": "Closed an account",
-    "account.enrol_passkey": "Set up an account with a passkey",
-    "account.enrol_once": "Signed in with an enrolment link",
-    "account.link": "Made an enrolment link",
-    "account.enrol_password": "Set up an account with a password",
-    "account.password": "Changed a password",
-}
+_DATA = tomllib.loads(resources.files("assent.audit").joinpath("sentences.toml").read_text(encoding="utf-8"))
+_EVENTS: dict[str, str] = _DATA["events"]
 """The sentences of entries about no call, by event or action."""
+_AUTHENTICATION: dict[str, str] = _DATA["authentication"]
+_IRREGULAR: dict[str, str] = _DATA["verbs"]["irregular"]
+_REGULAR = frozenset(_DATA["verbs"]["regular"].split())
+_DOUBLED = frozenset({"stop", "drop", "submit", "tag", "transfer"})
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -158,16 +122,6 @@ def _around(outcome: Outcome, kind: str, facts: Mapping[str, Any], about: str) -
         "settled": f"Settled after a look: {about} ({visible(str(facts.get('state', '')))})",
     }
     return said[outcome] if outcome in said else _no_call(kind, facts)
-
-
-_AUTHENTICATION = {
-    "console.signed_in": "Signed in to the console",
-    "console.stepped_up": "Authenticated again in the console",
-    "passkey.added": "Added a passkey",
-    "passkey.removed": "Removed a passkey",
-    "oauth.granted": "Gave an application access",
-    "oauth.revoked": "Took an application's access back",
-}
 
 
 def _authentication(facts: Mapping[str, Any]) -> str:
