@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
+
+from assent.config.section import Section
 
 
 def _mail_address(text: str) -> str:
@@ -27,11 +29,7 @@ MailAddress = Annotated[str, AfterValidator(_mail_address)]
 WebUrl = Annotated[str, Field(pattern=r"^https?://[^\s/]+", max_length=2000)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class MailSettings(_Part):
+class MailSettings(Section):
     """Mail over one SMTP server."""
 
     to: Annotated[tuple[MailAddress, ...], Field(min_length=1, max_length=50)]
@@ -57,7 +55,7 @@ class MailSettings(_Part):
         return self
 
 
-class NotifySettings(_Part):
+class NotifySettings(Section):
     """One place where people are told, and of what."""
 
     webhook: WebUrl | None = None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from assent.config.section import Section
 from assent.features import load_feature
 
 
@@ -25,10 +26,9 @@ GrantedHost = Annotated[str, AfterValidator(_known_host)]
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")]
 
 
-class SandboxSettings(BaseModel):
+class SandboxSettings(Section):
     """What a server that a command starts may read, write and reach, beside its own program."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
     mode: Literal["off", "observe", "enforce"]
     """Not confined, only observed, or confined by the kernel."""
     read: tuple[GrantedPath, ...] = ()

@@ -161,12 +161,6 @@ def _copilot(client: str, given: Mapping[str, Any]) -> HookEvent:
         kind = "end"
     elif "sessionId" not in given:
         raise UnreadableEvent("the event has no member that Assent knows; this version of the client is unknown")
-    arguments = given.get("toolArgs")
-    if isinstance(arguments, str):  # Older versions send them as JSON in a text.
-        try:
-            arguments = strict_json.parse(arguments.encode("utf-8", "surrogatepass"))
-        except Malformed:
-            raise UnreadableEvent("`toolArgs` cannot be read as JSON") from None
     result = given.get("toolResult", given.get("error"))
     failed = "error" in given or (isinstance(result, Mapping) and result.get("resultType") not in (None, "success"))
     return HookEvent(
@@ -175,7 +169,7 @@ def _copilot(client: str, given: Mapping[str, Any]) -> HookEvent:
         session=_text(given, "sessionId"),
         cwd=_text(given, "cwd", 4096),
         tool=tool,
-        input=_object({"toolArgs": arguments}, "toolArgs") if tool else {},
+        input=_arguments(given, "toolArgs") if tool else {},
         call=_text(given, "toolCallId"),
         result=result_of(result, failed=failed) if kind == "after" else None,
         prompt=_text(given, "prompt", None) if kind == "prompt" else "",
@@ -228,14 +222,8 @@ def _cursor(client: str, given: Mapping[str, Any]) -> HookEvent:
     if not name:
         raise UnreadableEvent("the event has no `hook_event_name`; this version of the client is unknown")
     kind, fixed = _CURSOR.get(name, ("other", ""))
-    arguments = given.get("tool_input")
-    if isinstance(arguments, str):
-        try:
-            arguments = strict_json.parse(arguments.encode("utf-8", "surrogatepass"))
-        except Malformed:
-            raise UnreadableEvent("`tool_input` cannot be read as JSON") from None
-    if arguments is None:
-        arguments = {key: given[key] for key in ("command", "file_path") if key in given}
+    if given.get("tool_input") is None:
+        given = {**given, "tool_input": {key: given[key] for key in ("command", "file_path") if key in given}}
     mcp = name in ("beforeMCPExecution", "afterMCPExecution")
     result = next((given[key] for key in ("tool_output", "result_json", "output", "error_message") if key in given), "")
     return HookEvent(
@@ -244,7 +232,7 @@ def _cursor(client: str, given: Mapping[str, Any]) -> HookEvent:
         session=_text(given, "conversation_id") or _text(given, "session_id"),
         cwd=_text(given, "cwd", 4096) or next(iter(_texts(given.get("workspace_roots"))), ""),
         tool=fixed or _text(given, "tool_name"),
-        input=_object({"tool_input": arguments}, "tool_input") if kind in ("before", "after") else {},
+        input=_arguments(given, "tool_input") if kind in ("before", "after") else {},
         call=_text(given, "tool_use_id"),
         result=result_of(result, failed="error_message" in given) if kind == "after" else None,
         prompt=_text(given, "prompt", None) if kind == "prompt" else "",
@@ -313,3 +301,14 @@ def _object(given: Mapping[str, Any], name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UnreadableEvent(f"`{name}` is not an object")
     return value
+
+
+def _arguments(given: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The arguments of a tool, which some versions send as JSON in a text."""
+    value = given.get(name)
+    if isinstance(value, str):
+        try:
+            value = strict_json.parse(value.encode("utf-8", "surrogatepass"))
+        except Malformed:
+            raise UnreadableEvent(f"`{name}` cannot be read as JSON") from None
+    return _object({name: value}, name)
