@@ -75,16 +75,12 @@ class HttpLink(McpLink):
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
     ) -> Result:
         server = self._server_for(mcp_request.caller)
-        if not server.is_modern or self._needs_session(mcp_request):
+        if not server.is_modern or mcp_request.session is not None:  # It may ask, and resume, in a session only.
             return self._request_in_session(server, method, params, fields, mcp_request, safe)
         capabilities = asks_of(mcp_request.capabilities) if mcp_request.capabilities else {}
         peer = SessionContext(LATEST_MODERN_VERSION, None, capabilities, self._owner(mcp_request.caller))
         sent = with_log_level(params, mcp_request)
         return server.request(method, sent, peer, fields=fields, stream_listener=mcp_request.reply, safe=safe)
-
-    def _needs_session(self, mcp_request: McpRequest) -> bool:
-        """Whether the upstream may ask the client on the stream, which a modern request does not allow."""
-        return mcp_request.session is not None and bool(asks_of(mcp_request.capabilities))
 
     async def _request_in_session(
         self,
@@ -122,8 +118,7 @@ class HttpLink(McpLink):
         server = self._server_for(principal)
         if not server.is_modern:
             await server.ensure_described()
-        asked = session is not None and self._needs_session(mcp_request)
-        if server.is_modern and not (asked and await server.takes_handshake(self._owner(principal))):
+        if server.is_modern and (session is None or not await server.takes_handshake(self._owner(principal))):
             capabilities = asks_of(mcp_request.capabilities)
             return await run(SessionContext(LATEST_MODERN_VERSION, None, capabilities, self._owner(principal)))
         # A modern client states its capabilities with each request, and one without a session has none.
