@@ -31,14 +31,18 @@ def test_a_call_that_would_be_answered_ends_with_0_and_one_that_would_wait_with_
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
-        ({"key": 5}, "key: the key must be text"),
-        ({"can_ask": "no"}, "can_ask: it must be true or false"),
-        ({"principal": AGENT | {"scopes": 5}}, "principal.scopes: a list of texts is expected"),
-        ({"principal": AGENT | {"scopes": "orders:write"}}, "principal.scopes: a list of texts is expected"),
-        ({"principal": AGENT | {"actors": 5}}, "principal.actors: a list of principals is expected"),
-        ({"principal": AGENT | {"mode": "tset"}}, "principal.mode: live or test is expected"),
-        ({"principal": AGENT | {"auth_time": "now"}}, "principal.auth_time: a number of seconds is expected"),
+        ({"key": 5}, "key: text is expected"),
+        ({"can_ask": "no"}, "can_ask: true or false is expected"),
+        ({"principal": AGENT | {"scopes": 5}}, "principal.scopes: a list is expected"),
+        ({"principal": AGENT | {"scopes": "orders:write"}}, "principal.scopes: a list is expected"),
+        ({"principal": AGENT | {"actors": 5}}, "principal.actors: a list is expected"),
+        ({"principal": AGENT | {"mode": "tset"}}, "principal.mode: this value is not allowed. Write 'live' or 'test'"),
+        ({"principal": AGENT | {"auth_time": "now"}}, "principal.auth_time: a number is expected"),
         ({"principal": AGENT | {"id": 5}}, "principal.id: text is expected"),
+        ({"principal": {"scopes": ["*"]}}, "principal.kind: it is required"),
+        ({"principal": AGENT | {"actors": [{"kind": "robot"}]}}, "principal.actors.0.kind: this value is not allowed"),
+        ({"results": [{"tool": "look"}]}, "results.0.result: it is required"),
+        ({"tols": 5}, "tols: there is no such key. Did you mean tool?"),
     ],
 )
 def test_a_request_that_cannot_be_meant_is_refused_by_name(tmp_path: Path, wrong: Any, named: str) -> None:
@@ -54,6 +58,13 @@ def test_a_caller_who_is_not_configured_is_named(tmp_path: Path) -> None:
     assert ended.stderr.startswith("error: --as: no configured key has the name bob.")
     assert "use --as with one of: ci" in ended.stderr
     assert decide(tmp_path, {"tool": "look", "arguments": {}}, "--as", "ci", auth={"api_keys": keys}).returncode == 0
+
+
+def test_callers_without_credentials_can_be_limited_to_some_tools(tmp_path: Path) -> None:
+    auth = {"anonymous": AGENT | {"tools": ["look"]}}
+    assert decide(tmp_path, {"tool": "look", "arguments": {}}, auth=auth).returncode == 0
+    hidden = decide(tmp_path, {"tool": "wipe", "arguments": {}}, auth=auth)
+    assert (hidden.returncode, hidden.stdout.splitlines()[0]) == (1, "refusal: discover.unknown_tool")
 
 
 SERVER = """

@@ -97,8 +97,8 @@ def explain(ctx: click.Context, request_file: IO[str], caller: str | None, as_js
 
     Example: echo '{"tool": "place_order", "arguments": {}}' | assent policy explain --as ci
     """
-    from assent.cli.decide import read_request
     from assent.cli.shared.policies import call_of, judge, load_policies_of
+    from assent.cli.shared.requests import read_request
 
     loaded = load_policies_of(config)
     call = call_of(read_request(request_file, loaded.settings, caller)[0], loaded)

@@ -12,8 +12,9 @@ from typing import Any, Literal, NamedTuple
 import click
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from assent.cli.decide import principal_of
 from assent.cli.shared.policies import LoadedPolicies, call_of, judge, load_policies_of
+from assent.cli.shared.requests import principal_of
+from assent.config.callers import principal_of as configured_principal
 from assent.contract.yaml_document import YamlDocument
 from assent.core.call import Request
 from assent.core.policy_verdict import PolicyVerdict
@@ -127,7 +128,7 @@ def _principal(case: PolicyCase, cases: CaseFile, loaded: LoadedPolicies) -> Pri
         return principal_of({"id": given, **cases.principals[given]})
     for key in loaded.settings.auth.api_keys:
         if key.name == given:
-            return principal_of(key.model_dump(exclude={"key", "name"}) | {"id": key.name, "method": "api_key"})
+            return configured_principal(key, method="api_key")
     raise SettingsError(Fault(f"no principal has the name {given}", "Write it under `principals:`", "principal"))
 
 

@@ -125,7 +125,7 @@ def test_decide_takes_the_users_words_and_earlier_results(tmp_path: Path) -> Non
 
 def test_decide_says_what_is_wrong_with_earlier_results(tmp_path: Path) -> None:
     request = {"tool": "note", "arguments": {}}
-    assert "not a list of tool and result" in decide(tmp_path, {**request, "results": ["text"]}).stderr
+    assert "results.0: a set of keys is expected" in decide(tmp_path, {**request, "results": ["text"]}).stderr
     unknown = decide(tmp_path, {**request, "results": [{"tool": "nothing", "result": "x"}]})
     assert "no tool has the name nothing" in unknown.stderr
-    assert "user_text: it must be text" in decide(tmp_path, {**request, "user_text": 5}).stderr
+    assert "user_text: text is expected" in decide(tmp_path, {**request, "user_text": 5}).stderr
