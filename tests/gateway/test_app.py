@@ -302,9 +302,11 @@ async def test_a_test_caller_reaches_nothing_live_with_any_method(era: str, has_
         upstream = {"url": one, **({"test": {"url": other}} if has_test else {})}
         async with gateway(tmp_path, {"shop": upstream}, auth=auth) as (url, _):
             if not has_test:
-                answer = await post(url, rpc("resources/read", uri="shop://motto"))
-                assert answer.status_code == 503
-                assert "test endpoint" in answer.json()["error"]["message"]
+                async with connect(url, era, None) as client:
+                    with pytest.raises(MCPError, match="Unknown resource"):
+                        await client.read_resource("shop://motto")
+                    called = await client.call_tool("list_orders", {"limit": 1})
+                assert called.is_error and "test endpoint" in str(called.content)
                 return
             async with connect(url, era, None) as client:
                 (content,) = (await client.read_resource("shop://motto")).contents

@@ -18,7 +18,12 @@ TOOLS = [{"name": "delete_all", "description": "Deletes all.", "inputSchema": {"
 HELLO = rpc("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo={"name": "x", "version": "1"})
 RESULTS: dict[str, dict[str, Any]] = {
     "tools/list": {"tools": TOOLS},
-    "initialize": {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "n", "version": "1"}},
+    "prompts/list": {"prompts": []},
+    "initialize": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {"prompts": {}},
+        "serverInfo": {"name": "n", "version": "1"},
+    },
 }
 
 
@@ -75,37 +80,35 @@ async def test_a_modern_request_brings_no_session_to_the_upstream(tmp_path: Path
     headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": "prompts/list", "last-event-id": "7"}
     async with before_an_obedient_one(tmp_path) as (url, upstream):
         await post(url, rpc("prompts/list", _meta=meta), **headers, **{"mcp-session-id": "of-another-caller"})
-        (head,) = heads_of(upstream, "prompts/list")
-    assert b"mcp-method: prompts/list" in head
-    assert b"of-another-caller" not in head and b"last-event-id" not in head
+        heads = heads_of(upstream, "prompts/list")
+    assert heads and not any(b"of-another-caller" in head or b"last-event-id" in head for head in heads)
 
 
 async def test_a_handshake_request_brings_no_routing_headers_that_nobody_compared_with_its_body(tmp_path: Path) -> None:
     lies = {"mcp-method": "tools/call", "mcp-name": "delete_all", "mcp-param-all": "yes"}
     async with before_an_obedient_one(tmp_path) as (url, upstream):
-        await post(url, rpc("prompts/list"), **lies)
-        (head,) = heads_of(upstream, "prompts/list")
-    assert not any(name.encode() in head for name in lies)
+        session = (await post(url, HELLO)).headers["mcp-session-id"]
+        await post(url, rpc("prompts/list"), **lies, **{"mcp-session-id": session})
+        heads = heads_of(upstream, "prompts/list")
+    assert heads and not any(name.encode() in head for name in lies for head in heads)
 
 
-async def test_a_session_resumes_only_the_events_that_it_was_told(tmp_path: Path) -> None:
+async def test_the_id_of_an_event_never_reaches_the_upstream(tmp_path: Path) -> None:
     async with before_an_obedient_one(tmp_path) as (url, upstream):
         session = {"mcp-session-id": (await post(url, HELLO)).headers["mcp-session-id"], "accept": "text/event-stream"}
-
-        async def resumed(**headers: str) -> bytes:
-            before = len(upstream.requests)
-            async with httpx2.AsyncClient(trust_env=False, timeout=60) as client:
-                assert (await client.get(url, headers={**session, **headers})).status_code == 200
-            (head,) = [head for head, _ in upstream.requests[before:] if session["mcp-session-id"].encode() in head]
-            return head
-
-        assert b"last-event-id" not in await resumed(**{"last-event-id": "e-7"}), "it may be another session's"
-        assert b"last-event-id: e-7\r\n" in await resumed(**{"last-event-id": "e-7"})
+        async with (
+            httpx2.AsyncClient(trust_env=False, timeout=60) as client,
+            client.stream("GET", url, headers={**session, "last-event-id": "e-7"}) as stream,
+        ):
+            assert stream.status_code == 200
+            await anext(stream.aiter_lines())
+        assert not any(b"last-event-id" in head for head, _ in upstream.requests), "it may be another session's"
 
 
 async def test_our_requests_never_bear_the_id_of_one_that_the_client_has_under_way(tmp_path: Path) -> None:
     async with before_an_obedient_one(tmp_path) as (url, upstream):
-        await post(url, rpc("prompts/list"))
+        session = (await post(url, HELLO)).headers["mcp-session-id"]
+        await post(url, rpc("prompts/list"), **{"mcp-session-id": session})
         ids = [message["id"] for _, body in upstream.requests if body and "id" in (message := json.loads(body))]
     assert len(set(ids)) == len(ids)
-    assert [one for one in ids if one < 2**30] == [1], "only the client counts from one"
+    assert ids and not [one for one in ids if one < 2**30], "only the client counts from one"
