@@ -114,22 +114,11 @@ class Sessions:
 
 
 def _document_of(session: ConsoleSession) -> Document:
-    principal = session.principal
-    body = {
-        "id": principal.id,
-        "scopes": sorted(principal.scopes),
-        "roles": sorted(principal.roles),
-        "acr": principal.acr,
-        "auth_time": principal.auth_time,
-        "mode": principal.mode,
-        "csrf": session.csrf,
-        "method": session.method,
-        "name": session.name,
-        "started_at": session.started_at,
-        "seen_at": session.seen_at,
-        "chain": session.chain,
-    }
-    return Document(KIND, session.id, orjson.dumps(body), principal.tenant, expires_at=session.expires_at())
+    who = session.principal
+    body = {name: getattr(who, name) for name in ("id", "acr", "auth_time", "mode")}
+    body |= {"scopes": sorted(who.scopes), "roles": sorted(who.roles)}
+    body |= {name: getattr(session, name) for name in ("csrf", "method", "name", "started_at", "seen_at", "chain")}
+    return Document(KIND, session.id, orjson.dumps(body), who.tenant, expires_at=session.expires_at())
 
 
 def _session_of(document: Document) -> ConsoleSession:

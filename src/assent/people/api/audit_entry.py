@@ -81,14 +81,8 @@ async def show_status(asked: ApiRequest) -> dict[str, Any]:
     """Show the newest checkpoint, the anchors and the last verification."""
     check_reader(asked.principal)
     if asked.ports.evidence is None:
-        nothing: dict[str, Any] = {
-            "checkpoint": None,
-            "verification": None,
-            "anchors": [],
-            "unsigned": 0,
-            "verifying": False,
-        }
-        return {**nothing, "length": await asked.ports.store.length(), "trouble": UNSIGNED}
+        nothing: dict[str, Any] = {"checkpoint": None, "verification": None, "anchors": [], "unsigned": 0}
+        return {**nothing, "verifying": False, "length": await asked.ports.store.length(), "trouble": UNSIGNED}
     return await asked.ports.evidence.status()
 
 

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from assent.core.approval import MOST_REASON
+from assent.core.approval import MOST_REASON, Approval
 from assent.core.outcome import Refusal
 from assent.core.principal import person_key
 from assent.core.question import counted
@@ -94,24 +94,21 @@ async def _decided_just_now(page: PageRequest) -> list[dict[str, Any]]:
     return sorted(recent, key=lambda one: -one["decisions"][-1]["at"])[:5]
 
 
-async def show_one(page: PageRequest) -> Response:
-    return await _one(page)
-
-
-async def _one(page: PageRequest, problem: str = "", status: int = 200) -> Response:
+async def show_one(page: PageRequest, problem: str = "", status: int = 200) -> Response:
     """One approval; with the problem of a decision that was not taken, where there is one."""
     approval = await page.api(show_approval, names={"approval": page.path["id"]})
+    record = await find(page.principal, page.path["id"], page.context.ports())
     return page.render(
         "approval.html",
         status,
-        **_shown(page, approval),
-        sign_in=await _sign_in(page, approval),
+        **_shown(page, approval, record),
+        sign_in=_sign_in(page, record),
         problem=problem,
         most_reason=MOST_REASON,
     )
 
 
-def _shown(page: PageRequest, approval: dict[str, Any]) -> dict[str, Any]:
+def _shown(page: PageRequest, approval: dict[str, Any], record: Approval) -> dict[str, Any]:
     details, last = {**_NO_DETAILS, **(approval["details"] or {})}, approval.get("last")
     earlier = last["details"] if last and approval["details"] else None
     return {
@@ -126,8 +123,8 @@ def _shown(page: PageRequest, approval: dict[str, Any]) -> dict[str, Any]:
         "much": details["price"] or _first(details["arguments"], _MUCH, "currency"),
         "whom": _first(details["arguments"], _WHOM),
         "twice": approval["facts"].get("risk") in ("critical", "forbidden"),
-        "yes": _yes(approval),
-        "cannot": _cannot(page, approval),
+        "yes": len(_who_said_yes(record)),
+        "cannot": _cannot(page, record),
         "may_decide": page.may(DECIDERS),
     }
 
@@ -144,14 +141,13 @@ def _first(arguments: Any, names: tuple[str, ...], beside: str = "") -> str:
     return f"{shown[:120]} {unit}" if isinstance(unit, str) and len(unit) < 12 else shown[:120]
 
 
-async def _sign_in(page: PageRequest, approval: dict[str, Any]) -> dict[str, Any] | None:
+def _sign_in(page: PageRequest, record: Approval) -> dict[str, Any] | None:
     """How recently this person must have signed in to approve, and whether they lack it; None if that is not asked."""
-    if approval["state"] != "pending" or not page.may(DECIDERS):
-        return None
     ports = page.context.ports()
-    found = await find(page.principal, approval["id"], ports)
-    ages = [one.max_age for one in step_ups_of(found, page.principal, ports) if one.max_age]
-    lacking = approver_shortfall(page.principal, found, ports) is not None
+    if record.state_at(ports.now()).value != "pending" or not page.may(DECIDERS):
+        return None
+    ages = [one.max_age for one in step_ups_of(record, page.principal, ports) if one.max_age]
+    lacking = approver_shortfall(page.principal, record, ports) is not None
     return {"within": as_duration(min(ages)), "lacking": lacking} if ages else None
 
 
@@ -163,30 +159,17 @@ def _covers(approval: dict[str, Any]) -> str:
     return f"{calls}, within {as_duration(approval['lasts'])}"
 
 
-def _yes(approval: dict[str, Any]) -> int:
-    """How many people have said yes."""
-    return len({person_key(one["person"]) for one in _standing(approval) if one["verdict"] == "approve"})
+def _who_said_yes(record: Approval) -> set[str]:
+    """The people whose yes counts."""
+    return {person_key(one.person) for one in record.standing if one.verdict == "approve"}
 
 
-def _standing(approval: dict[str, Any]) -> list[dict[str, Any]]:
-    """The decisions that were not taken back, as `Approval.standing` has them."""
-    found: list[dict[str, Any]] = []
-    for one in approval.get("decisions", []):
-        if one["verdict"] == "reopen":
-            declined = any(earlier["verdict"] == "decline" for earlier in found)
-            found = [earlier for earlier in found if earlier["verdict"] == "approve"] if declined else []
-        else:
-            found.append(one)
-    return found
-
-
-def _cannot(page: PageRequest, approval: dict[str, Any]) -> str:
+def _cannot(page: PageRequest, record: Approval) -> str:
     """Why this person cannot decide this approval; empty if they can."""
     me = person_key(page.principal.id)
-    if approval["by"] == "approver" and person_key(approval["requester"]) == me:
+    if record.by == "approver" and person_key(record.requester) == me:
         return "You asked for this call yourself. Somebody else must decide."
-    said = [one for one in _standing(approval) if person_key(one["person"]) == me]
-    if approval["state"] == "pending" and any(one["verdict"] == "approve" for one in said):
+    if record.state_at(page.context.ports().now()).value == "pending" and me in _who_said_yes(record):
         return "You have said yes. The call waits for somebody else."
     return ""
 
@@ -216,7 +199,7 @@ async def _decide(page: PageRequest, handler: Any, notice: str = "") -> Response
         if refusal.code == "approve.already_decided" and await _is_sent_twice(page, handler):
             return page.redirect(f"/console/approvals/{page.path['id']}", "Your decision was taken. You sent it twice.")
         said = refusal.problem()
-        return await _one(page, f"Your decision was not taken. {said['detail']}", refusal.status)
+        return await show_one(page, f"Your decision was not taken. {said['detail']}", refusal.status)
     return page.redirect(f"/console/approvals/{page.path['id']}", notice or _DONE.get(decided["state"], "Done."))
 
 

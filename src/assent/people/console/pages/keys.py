@@ -20,28 +20,7 @@ _EXPIRIES = (
 )
 
 
-async def show_keys(page: PageRequest) -> Response:
-    return await _shown(page)
-
-
-async def make_key(page: PageRequest) -> Response:
-    """Make a key and show it. The answer is the page itself: a redirect would have to carry the key."""
-    body: dict[str, Any] = {"name": page.field("name").strip(), "kind": page.field("kind"), "mode": page.field("mode")}
-    body["scopes"] = page.field("scopes").split()
-    body["roles"] = page.form.get("role", [])
-    body["tenant"] = page.field("tenant").strip()
-    if page.field("expires"):
-        body["expires"] = page.field("expires")
-    made = await page.api(create_key, form=body)
-    return await _shown(page, made)
-
-
-async def revoke_one(page: PageRequest) -> Response:
-    await page.api(revoke_key, names={"key": page.path["start"]})
-    return page.redirect("/console/keys", "Revoked. The key lets nobody in any more.")
-
-
-async def _shown(page: PageRequest, made: dict[str, Any] | None = None) -> Response:
+async def show_keys(page: PageRequest, made: dict[str, Any] | None = None) -> Response:
     query = page.filters(list_keys)
     found = await page.api(list_keys, query=query)
     operator = "operator" in page.principal.roles
@@ -57,6 +36,23 @@ async def _shown(page: PageRequest, made: dict[str, Any] | None = None) -> Respo
         tenant=page.principal.tenant,
         any_tenant=operator,
     )
+
+
+async def make_key(page: PageRequest) -> Response:
+    """Make a key and show it. The answer is the page itself: a redirect would have to carry the key."""
+    body: dict[str, Any] = {"name": page.field("name").strip(), "kind": page.field("kind"), "mode": page.field("mode")}
+    body["scopes"] = page.field("scopes").split()
+    body["roles"] = page.form.get("role", [])
+    body["tenant"] = page.field("tenant").strip()
+    if page.field("expires"):
+        body["expires"] = page.field("expires")
+    made = await page.api(create_key, form=body)
+    return await show_keys(page, made)
+
+
+async def revoke_one(page: PageRequest) -> Response:
+    await page.api(revoke_key, names={"key": page.path["start"]})
+    return page.redirect("/console/keys", "Revoked. The key lets nobody in any more.")
 
 
 PAGES = (

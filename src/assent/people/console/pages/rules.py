@@ -128,11 +128,8 @@ def _words(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-async def show_rules(page: PageRequest) -> Response:
-    return await _shown(page)
-
-
-async def _shown(page: PageRequest, tried: dict[str, Any] | None = None) -> Response:
+async def show_rules(page: PageRequest, tried: dict[str, Any] | None = None) -> Response:
+    """Every rule with what it stopped lately; for operators the form, with what was tried."""
     check_staff(page.principal, "Rules are")
     ports, read = page.context.ports(), await counted_lines(page)
     seen = Objections(read.lines)
@@ -176,7 +173,7 @@ async def try_rules(page: PageRequest) -> Response:
     if _trying.locked():
         raise ApiProblem("api.conflict", "Somebody tries rules on this gateway now. Try again in a moment.")
     async with _trying:
-        return await _shown(page, await _tried(page, since))
+        return await show_rules(page, await _tried(page, since))
 
 
 async def _tried(page: PageRequest, since: str) -> dict[str, Any]:
