@@ -2,7 +2,7 @@
 
 The same rows, tables, indices, durability and commits as a store's, without rules, looks, sealing or anybody to answer.
 *Raw* is the driver's own batched insert, `executemany`; *packed* puts many rows into a statement, by hand
-(docs/adr/0032).
+(the forms differ by a fifth to a half, so the bar has to name one).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How many claims with their settlements does a store keep in a second, beside the same rows written raw?
 
 A claim with its settlement is four row changes: the claim and its intent, durable; then its end and its outcome,
-durable. *Raw* is the raw batched insert (docs/adr/0032): the same rows, tables, indices and durability (SQLite
+durable. *Raw* is the raw batched insert: the same rows, tables, indices and durability (SQLite
 `synchronous=FULL` with a write-ahead log, PostgreSQL `synchronous_commit=on`), 200 claims to a commit, one connection,
 written by the driver's own `executemany`, with no rules, no look before a change, no sealing and nobody to answer.
 *Packed* is the strongest form of the same we know, many rows to a statement, printed beside it for honesty. *Ours* is

@@ -1,7 +1,8 @@
 """Builds the documentation site: `python docs/site/build.py [FOLDER]` writes FOLDER/site (default: build/docs).
 
 The pages are copied together with the files of the repository that they link to. So every link works in the site and
-in the source. A warning of the generator ends the build.
+in the source. A warning of the generator ends the build. The generator, Zensical, is an alpha, so its version is
+pinned; MkDocs has had no release for two years, and Sphinx reads another dialect of Markdown.
 """
 
 from __future__ import annotations

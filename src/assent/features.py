@@ -2,7 +2,7 @@
 
 A feature is everything beside governing a call: Cedar policies, flow control, OpenAPI, OAuth, hooks, the rooms for
 people. The core never imports one directly; import-linter checks this. Every message about a package that is not
-installed comes from here, with the line that installs it.
+installed comes from here, with the line that installs it. See ADR 0166.
 """
 
 from __future__ import annotations

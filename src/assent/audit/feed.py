@@ -1,4 +1,4 @@
-"""Activity feed: one sentence per finished call. Text from agents and servers cannot change its meaning."""
+"""Activity feed: one sentence per finished call. Text from agents and servers cannot change its meaning (ADR 0067)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Signs, proves and checks the log of a store.
 
 Entries are in the store; keys, tiles and checkpoints are in the secrets directory. Nothing is kept in memory between
-two signatures, so many processes may read while the one with the lock signs.
+two signatures, so many processes may read while the one with the lock signs. See ADR 0073.
 """
 
 from __future__ import annotations

@@ -170,7 +170,10 @@ class LoginHook:
         self._logins = 0
 
     async def retry(self, send: Callable[[], Awaitable[T]], tool: str = "") -> T:
-        """Send a request; after a challenge log in and send it again, once for each kind of challenge."""
+        """Send a request; after a challenge log in and send it again, once for each kind of challenge.
+
+        One login per call could not meet two challenges; one per refusal could ask a person without end.
+        """
         tried: set[str] = set()
         while True:
             before = self._logins

@@ -1,4 +1,4 @@
-"""`preset: recommended`, and the guards that protect new installations without it."""
+"""`preset: recommended`, and the guards that protect new installations without it (ADR 0172)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 A contract that is bound to an upstream uses that upstream's name of the tool. Any other contract uses that name or
 the name that clients see. An ambiguous contract binds nothing: the tools are withheld, and the reason says what to
-write.
+write. See ADR 0040.
 """
 
 from __future__ import annotations

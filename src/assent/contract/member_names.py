@@ -1,7 +1,7 @@
 """Finds member names that differ only in case from the names that a reader expects.
 
 Some JSON readers ignore case, such as Go's `encoding/json`: they accept `Amount` as `amount`. Nothing was checked
-under that other name, so a call that uses it is refused.
+under that other name, so a call that uses it is refused. See ADR 0049.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Because of references and combined schemas (`allOf`, `anyOf`, …), one value is checked many times. This module
 unfolds a schema level by level, as a validator would, and counts how many checks one value can need at each depth.
+
+See ADR 0052.
 """
 
 from __future__ import annotations

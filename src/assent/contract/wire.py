@@ -1,4 +1,4 @@
-"""Tool definitions on the wire: writes those with a contract, and reads those of upstreams."""
+"""Tool definitions on the wire: writes those with a contract, and reads those of upstreams (ADR 0057)."""
 
 from __future__ import annotations
 

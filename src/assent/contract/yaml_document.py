@@ -2,6 +2,8 @@
 
 Plain words are read as in YAML 1.2, so that `no`, `1:30` and `2025-01-01` stay text and every value is plain JSON.
 Values are built from the parser's events under bounds: what aliases repeat counts as if it were written out.
+
+See ADR 0074.
 """
 
 from __future__ import annotations

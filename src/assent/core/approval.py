@@ -1,4 +1,4 @@
-"""An approval: the call it concerns, the decisions of people, and its state at a given time."""
+"""An approval: the call it concerns, the decisions of people, and its state at a given time (ADR 0001)."""
 
 from __future__ import annotations
 

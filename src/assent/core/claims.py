@@ -1,4 +1,4 @@
-"""Claims: the records of calls that may have had an effect."""
+"""Claims: the records of calls that may have had an effect (ADR 0006)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The step-up that applies where a critical call's contract declares none."""
+"""The step-up that applies where a critical call's contract declares none (ADR 0093)."""
 
 from __future__ import annotations
 

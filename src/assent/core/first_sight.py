@@ -1,7 +1,7 @@
 """Definitions as they were first seen, kept in the store: pins that no person has accepted yet.
 
 A document holds the tools of one server. What the server lists now is kept beside its pin, so that a person accepts
-exactly what a gateway saw.
+exactly what a gateway saw. See ADR 0171.
 """
 
 from __future__ import annotations

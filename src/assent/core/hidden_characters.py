@@ -1,7 +1,7 @@
 """Characters that a model reads and a person does not see.
 
 Emoji and several scripts need some of these characters. In their place there they are seen by what they join or shape;
-anywhere else they can spell a text that nobody sees.
+anywhere else they can spell a text that nobody sees. See ADR 0150.
 """
 
 from __future__ import annotations

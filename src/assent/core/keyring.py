@@ -1,4 +1,4 @@
-"""Secret keys of the gateway, kept in private files."""
+"""Secret keys of the gateway, kept in private files (ADR 0031)."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ def misread_host(text: str) -> str | None:
     """The host that a link leads to if a person may read a different one; otherwise None.
 
     Covers user parts, other scripts, percent-encoding, removed white space and addresses written as numbers.
+    Names are not looked up: answers change, and the approval would change with them.
     """
     host, read = host_of_link(text), _READ.match(text)
     return None if not host or (read is not None and read[1].lower() == host) else host

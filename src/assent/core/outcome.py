@@ -1,4 +1,4 @@
-"""The endings of a call (answer, pause, refusal), and the form of a problem as a tool result."""
+"""The endings of a call (answer, pause, refusal), and the form of a problem as a tool result (ADR 0055)."""
 
 from __future__ import annotations
 

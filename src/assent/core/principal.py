@@ -1,4 +1,4 @@
-"""Principals: authenticated callers and the permissions they have."""
+"""Principals: authenticated callers and the permissions they have (ADR 0033)."""
 
 from __future__ import annotations
 

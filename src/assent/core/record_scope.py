@@ -28,7 +28,10 @@ def is_operator(principal: Principal) -> bool:
 
 
 def record_scope_of(principal: Principal) -> RecordScope:
-    """Operators see all tenants, people their own tenant, agents and services only their own records."""
+    """Operators see all tenants, people their own tenant, agents and services only their own records.
+
+    So a stolen key of an agent reveals only what that agent requested.
+    """
     if is_operator(principal):
         return RecordScope()
     if principal.kind == "human" and not principal.has_agent:

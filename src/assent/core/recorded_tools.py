@@ -1,4 +1,4 @@
-"""The tools of a library server as its store keeps them, for a console or a command in another process."""
+"""The tools of a library server as its store keeps them, for a console or a command in another process (ADR 0175)."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ def _check_separately(check: Validate, check_ours: Validate, ours: frozenset[str
 
 
 def _listed_output(contract: Contract, output: Any) -> Any:
-    """The output schema as listed: if a dry run is possible, a preview is a valid answer too."""
+    """The output schema as listed: clients reject a preview that does not match it, so it admits previews too."""
     if contract.dry_run.mode == "none" or not isinstance(output, Mapping):
         return output
     inner = {key: value for key, value in output.items() if key not in _SHARED}

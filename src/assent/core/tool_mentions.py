@@ -1,4 +1,4 @@
-"""Removes mentions of tools that do not exist for a caller from the texts that the caller gets."""
+"""Removes mentions of tools that do not exist for a caller from the texts that the caller gets (ADR 0058)."""
 
 from __future__ import annotations
 

@@ -57,7 +57,9 @@ class UpstreamConnections:
 
 
 WITHIN = 25.0
-"""How long a call waits for its person; clients wait half a minute and more for a response."""
+"""How long a call waits for its person; clients wait half a minute and more for a response.
+
+To accept the question means that the page was opened, not that the person is done."""
 _POLL = 0.5
 
 IsConnected = Callable[[str, Principal, str], Awaitable[bool]]

@@ -1,4 +1,4 @@
-"""One configuration as the gateway runs it, and the one function that assembles it."""
+"""One configuration as the gateway runs it, and the one function that assembles it (ADR 0161)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Before a tool, every stage up to `claim` runs and the intent is recorded; then the client runs the tool. After it, the
 result settles the claim. A call without an event after it stays unknown: its claim is in doubt when the session ends
-or its lease runs out. At most once cannot be promised here, because the client runs the effect.
+or its lease runs out. At most once cannot be promised here, because the client runs the effect. See ADR 0170.
 """
 
 from __future__ import annotations

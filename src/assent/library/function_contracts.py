@@ -1,4 +1,4 @@
-"""The contracts of a server's own functions, and the catalogue that they make."""
+"""The contracts of a server's own functions, and the catalogue that they make (ADR 0059)."""
 
 from __future__ import annotations
 

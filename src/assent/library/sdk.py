@@ -1,7 +1,7 @@
 """Governs a server of the official SDK in its own process.
 
 An extension governs every call. `apply` stamps the definitions and filters the list. They are independent: a tool that
-is not listed is refused too.
+is not listed is refused too. See ADR 0003.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Questions to the user of a client, and the answers in a retry, in wire form: the same for every edge.
 
 Modern (2026-07-28): a question is the result, and the client sends the call again with the answer and the state that
-came with the question. Handshake revisions: the question goes out on the open stream, and the call waits.
+came with the question. Handshake revisions: the question goes out on the open stream, and the call waits. See ADR 0050.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def user_answer(
 
 
 def form_of(approval: Approval, version: str) -> dict[str, Any]:
-    """The parameters of an elicitation that asks for a yes or a no."""
+    """The parameters of an elicitation that asks for a yes or a no. It has no fields: the action answers."""
     form: dict[str, Any] = {"message": approval.text, "requestedSchema": _FORM}
     return {"mode": "form", **form} if version >= "2025-11-25" else form
 

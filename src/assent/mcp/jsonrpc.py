@@ -1,7 +1,7 @@
 """JSON-RPC messages: their own members, errors, and the reading of responses.
 
 A server that ignores case reads `Method` as `method`. Messages are therefore passed on with the protocol's own
-members only, and a member that differs only in case from one of them is refused.
+members only, and a member that differs only in case from one of them is refused. See ADR 0060.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Names and numbers of the protocol: revisions, error codes, `_meta` keys and methods.
 
 `mcp_types` has them too, but importing it builds several hundred models, which costs more than the rest of a start.
-A test compares this file with `mcp_types`.
+A test compares this file with `mcp_types`. See ADR 0081.
 """
 
 from typing import Final

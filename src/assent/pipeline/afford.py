@@ -1,6 +1,6 @@
 """Stage `afford`: refuses a call that cannot run now: beyond its limits or budgets, not connected, or without a price.
 
-It comes before a person is asked, and it reserves nothing: that is for `claim`.
+It comes before a person is asked, and it reserves nothing: that is for `claim`. See ADR 0092.
 """
 
 from __future__ import annotations

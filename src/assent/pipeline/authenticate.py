@@ -1,7 +1,7 @@
 """Stage `authenticate`: runs at the edge, before the pipeline, because only the edge knows its credentials.
 
 The HTTP gateway answers a failure with a challenge and counts it (`gateway/auth`). An edge inside a server's own
-process uses this function.
+process uses this function. See ADR 0076.
 """
 
 from __future__ import annotations

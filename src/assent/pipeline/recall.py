@@ -1,6 +1,6 @@
 """Stage `recall`: looks a call up by its idempotency key: answered before, still running, in doubt, or new.
 
-A call whose end is unknown is recovered as its contract says.
+A call whose end is unknown is recovered as its contract says. See ADR 0056.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Batches of operations that share one transaction, each with its own result."""
+"""Batches of operations that share one transaction, each with its own result (ADR 0011)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tools that an upstream lists only to clients with certain capabilities, such as clients that can ask their user."""
+"""Tools that an upstream lists only to clients with certain capabilities, such as clients that can ask their user.
+
+See ADR 0117.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Calls that wait at a handshake-era upstream while a modern client answers a question.
 
 The upstream asks on the stream of the call and holds it open; the client gets the question as a result and calls
-again. In between the call waits at the upstream and here, under a name that only its caller can use.
+again. In between the call waits at the upstream and here, under a name that only its caller can use. See ADR 0023.
 """
 
 from __future__ import annotations

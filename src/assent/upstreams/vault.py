@@ -1,4 +1,4 @@
-"""Keeps the credentials of upstreams encrypted in the store, one document per upstream and owner."""
+"""Keeps the credentials of upstreams encrypted in the store, one document per upstream and owner (ADR 0096)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decision cases as data: who calls what in which state, and how it must end."""
+"""Decision cases as data: who calls what in which state, and how it must end (ADR 0082)."""
 
 from support.decisions.cases import Case, load_cases, parse_cases
 from support.decisions.harness import Harness, Observed, Scripted, WorldHarness, seen

@@ -1,4 +1,4 @@
-"""Replays recorded calls against changed settings, and compares the decisions. No tool is called."""
+"""Replays recorded calls against changed settings, and compares the decisions. No tool is called (ADR 0095)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds attacks in the texts of tool definitions: instructions to the model and invisible characters."""
+"""Finds attacks in the texts of tool definitions: instructions to the model and invisible characters (ADR 0151)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bag-of-words logistic regression, used when the rules are unsure."""
+"""Bag-of-words logistic regression, used when the rules are unsure (ADR 0035)."""
 
 import json
 import math

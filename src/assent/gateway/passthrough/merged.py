@@ -1,6 +1,8 @@
 """Merges the prompts, resources and other non-tool methods of all upstreams into one server.
 
 Prompts get the upstream's prefix like tools; a resource keeps its URI and belongs to the first upstream that has it.
+
+See ADR 0022.
 """
 
 from __future__ import annotations

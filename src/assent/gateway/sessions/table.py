@@ -1,4 +1,4 @@
-"""The table of open handshake-era sessions and their owners."""
+"""The table of open handshake-era sessions and their owners (ADR 0012)."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator

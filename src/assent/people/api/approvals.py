@@ -224,7 +224,10 @@ async def decide_several(asked: ApiRequest) -> dict[str, Any]:
 
 
 async def several_of_a_kind(asked: ApiRequest, names: list[str]) -> list[Approval]:
-    """These approvals, if all are about one tool of one upstream under one contract; otherwise an ApiProblem."""
+    """These approvals, if all are about one tool of one upstream under one contract; otherwise an ApiProblem.
+
+    One button for different calls would invite a yes to something that was not read.
+    """
     if not 1 <= len(names) <= MOST_AT_ONCE:
         raise ApiProblem("api.invalid", f"Choose 1 to {MOST_AT_ONCE} approvals.")
     found = [await find(asked.principal, name, asked.ports) for name in names]

@@ -116,7 +116,7 @@ def _chosen(asked: ApiRequest, wanted: Sequence[Mapping[str, str]]) -> list[Defi
         change = there.get((one["upstream"], one["tool"]))
         if change is None:
             raise ApiProblem("api.unknown", f"{one['upstream']}:{one['tool']} has no change to decide on.")
-        if change.digest != one["digest"]:
+        if change.digest != one["digest"]:  # the server changed it after the person read it
             what = f"The definition of {one['upstream']}:{one['tool']} changed while you looked. Nothing was decided."
             raise ApiProblem("api.conflict", what)
         if change not in found:

@@ -1,4 +1,4 @@
-"""Finds the principal of an access token of the embedded authorization server."""
+"""Finds the principal of an access token of the embedded authorization server (ADR 0097)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Passkeys: the challenges they sign, and the checks of what a browser sends back.
 
 A person owns passkeys whichever way they sign in. Those of a local account sign in; all of them sign decisions.
+
+See ADR 0066.
 """
 
 from __future__ import annotations

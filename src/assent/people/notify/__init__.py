@@ -1,1 +1,1 @@
-"""Tells people that an approval waits. A notification carries a link and never decides anything."""
+"""Tells people that an approval waits. A notification carries a link and never decides anything (ADR 0071)."""

@@ -2,7 +2,7 @@
 
 Labels say of tools and results: private data, untrusted content, ways out. A contract's labels count first, then the
 inferred ones. A server may label its own results with `_meta.ifc`; such labels make a result stricter. They make it
-laxer only if the operator trusts the server (`trust: annotations`).
+laxer only if the operator trusts the server (`trust: annotations`). See ADR 0133.
 """
 
 from __future__ import annotations

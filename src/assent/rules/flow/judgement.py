@@ -2,7 +2,7 @@
 
 A value is the user's if they wrote it. A value of a record that they named is as good, except for payments and for
 access. What a tool acts on may also come from trusted results, and people and channels from any field of a result.
-What untrusted text brought in, and what appears from nowhere, is asked about.
+What untrusted text brought in, and what appears from nowhere, is asked about. See ADR 0130.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The user's own words, and whether they give a value, name a record or ask for an action."""
+"""The user's own words, and whether they give a value, name a record or ask for an action (ADR 0132)."""
 
 from __future__ import annotations
 

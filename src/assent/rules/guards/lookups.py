@@ -1,4 +1,4 @@
-"""Looks up what guards need: the addresses of hosts and the real paths of files, when a call is checked."""
+"""Looks up what guards need: the addresses of hosts and the real paths of files, when a call is checked (ADR 0086)."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Structured content, texts, JSON inside texts, embedded resources and links are all covered. A masked value keeps its
 type where it can: a text becomes a mark, a number 0, true becomes false, and lists and objects keep their shape.
+
+See ADR 0087.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Policies as written: read from files, parsed one by one, and checked for what Assent needs of them."""
+"""Policies as written: read from files, parsed one by one, and checked for what Assent needs of them (ADR 0089)."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class Database:
         self._address, self._ready, self._preparing = Address.of(url), False, asyncio.Lock()
         self.name = self._address.name
         self.pooled = self._address.pooled
-        """Whether a pooler gives every transaction another session: then nothing may outlive a transaction."""
+        """Whether a pooler gives every transaction another session: nothing may outlive one."""
 
     def failure(self, error: BaseException) -> StoreError:
         """Translate an error into a StoreError that says what went wrong and what to do."""

@@ -2,7 +2,7 @@
 
 One task writes on one connection. Everything that arrives during a transaction goes into the next one. Each
 transaction starts by locking the log's head, so that writers of all processes take turns and two changes of a
-record cannot conflict.
+record cannot conflict. See ADR 0010.
 """
 
 from __future__ import annotations

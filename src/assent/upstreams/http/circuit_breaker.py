@@ -1,4 +1,7 @@
-"""Circuit breaker of one upstream: one circuit for connections, and one for each caller's requests."""
+"""Circuit breaker of one upstream: one circuit for connections, and one for each caller's requests.
+
+A broken request may be due to what it asks for, so it does not count against other callers.
+"""
 
 from collections.abc import Callable, Hashable
 from contextvars import ContextVar

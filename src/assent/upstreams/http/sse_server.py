@@ -2,6 +2,7 @@
 
 A session is a GET stream. Its first event names the address to which messages are posted; responses come back on the
 stream. The address must be at the same host, because it gets the upstream's credentials.
+The transport is a setting: a gateway that found it out while it serves would have to change how it relays.
 """
 
 from __future__ import annotations

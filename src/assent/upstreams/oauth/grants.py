@@ -1,4 +1,7 @@
-"""OAuth grants: code with PKCE, refresh, token exchange (RFC 8693), ID-JAG (RFC 7523), and revocation (RFC 7009)."""
+"""OAuth grants: code with PKCE, refresh, token exchange (RFC 8693), ID-JAG (RFC 7523), and revocation (RFC 7009).
+
+See ADR 0110.
+"""
 
 from __future__ import annotations
 

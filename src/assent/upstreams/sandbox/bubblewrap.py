@@ -1,4 +1,4 @@
-"""The command line of bubblewrap for one box."""
+"""The command line of bubblewrap for one box (ADR 0160)."""
 
 from __future__ import annotations
 

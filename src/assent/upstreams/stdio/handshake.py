@@ -1,4 +1,4 @@
-"""Finds the protocol era of a stdio server, and gets its description of itself."""
+"""Finds the protocol era of a stdio server, and gets its description of itself (ADR 0043)."""
 
 from __future__ import annotations
 

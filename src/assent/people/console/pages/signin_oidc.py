@@ -26,7 +26,10 @@ _PURPOSE = "console sign-in state v1\n"
 
 @dataclass(frozen=True, slots=True)
 class PendingSignIn:
-    """A sign-in, or a step-up of a session, that waits for the identity provider."""
+    """A sign-in, or a step-up of a session, that waits for the identity provider.
+
+    A cookie keeps it. In the store, any visitor could make such records without limit.
+    """
 
     request: SignInRequest
     next: str
