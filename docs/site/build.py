@@ -35,7 +35,8 @@ def build(folder: Path) -> Path:
     sources = [path for path in DOCS.rglob("*") if path.is_file() and SITE not in path.parents]
     stage(pages, [*sources, *((DOCS / page).resolve() for page in pages_of(navigation))])
     # The `type` of a problem is https://assent.dev/refusals#CODE.
-    shutil.copy(DOCS / "reference" / "refusals.md", pages / "refusals.md")
+    refusals = (DOCS / "reference" / "refusals.md").read_text("utf-8")
+    (pages / "refusals.md").write_text(refusals.replace("](../", "]("), "utf-8")
     for asset in ("site.css", "site.js", "logo.svg"):
         shutil.copy(SITE / asset, pages / asset)
     settings = tomlkit.parse((SITE / "zensical.toml").read_text("utf-8")).unwrap()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import html.parser
 import importlib.util
+import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +19,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 
+from assent.core.outcome import Failure, Refusal
 from assent.core.refusals import CATALOGUE
 from assent.people.api.problems import FAULTS
 from support.console.chromium import chromium_page, needs_chromium
@@ -161,3 +164,15 @@ async def test_the_copy_button_copies_the_commands_alone(site: Path) -> None:
 def test_the_type_of_every_problem_leads_to_its_row(site: Path) -> None:
     anchors = PageParser(site / "refusals.html").anchors
     assert {*CATALOGUE, *FAULTS} <= anchors
+
+
+def test_the_types_of_problems_are_pages_of_the_site(site: Path) -> None:
+    refusal = Refusal("confirm.declined").problem()["type"]
+    failure = Failure("card_declined", 402, "The card was declined.").problem()["type"]
+    for address in (refusal, failure):
+        assert (site / f"{urlsplit(address).path.strip('/')}.html").is_file(), address
+
+
+def test_the_page_of_failures_shows_a_problem_as_tools_answer_it() -> None:
+    [shown] = re.findall(r"```json\n(.*?)```", (DOCS / "failures.md").read_text("utf-8"), re.DOTALL)
+    assert json.loads(shown) == Failure("card_declined", 402, "The card was declined.").problem()
