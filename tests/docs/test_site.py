@@ -26,7 +26,7 @@ from support.console.chromium import chromium_page, needs_chromium
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-COMING = {"flow.md", "scale.md"}  # pages that other changes add
+COMING = {"flow.md"}  # pages that other changes add
 WEB = ("http://", "https://", "//")
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("zensical") is None, reason="there is no site generator: make docs"
