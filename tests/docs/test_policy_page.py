@@ -14,7 +14,8 @@ from assent.cli import cli
 from assent.config.load import parse_settings
 from assent.rules.policy.schema import reference_table
 
-PAGE = (Path(__file__).parents[2] / "docs" / "policy.md").read_text("utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "policy.md").read_text("utf-8")
 CEDAR = re.findall(r"```cedar\n(.*?)```", PAGE, re.DOTALL)
 YAML = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 AMOUNT = {"type": "object", "properties": {"amount": {"type": "number"}}}
@@ -48,8 +49,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_table_of_attributes_is_the_schema() -> None:
-    assert reference_table() in PAGE
+def test_the_table_of_attributes_is_the_schema_and_the_page_leads_to_it() -> None:
+    assert reference_table() in (DOCS / "reference" / "policy.md").read_text("utf-8")
+    assert "(reference/policy.md#attributes)" in PAGE
 
 
 def test_the_settings_shown_are_settings() -> None:
