@@ -131,3 +131,9 @@ def test_doctor_finds_a_workspace_that_switches_hooks_off(tmp_path: Path, monkey
     (tmp_path / "work" / ".claude" / "settings.json").write_text('{"disableAllHooks": true}')
     monkeypatch.chdir(tmp_path / "work")
     assert ".claude/settings.json switches hooks off" in CliRunner().invoke(cli, ["doctor", "--offline"]).stdout
+
+
+def test_undo_without_hooks_says_how_the_hooks_are_taken_out() -> None:
+    init("claude-code", "--write")
+    ran = CliRunner().invoke(cli, ["init", "--client", "claude-code", "--undo"])
+    assert "For its hooks: add --hooks" in str(ran.exception)

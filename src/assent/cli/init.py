@@ -179,7 +179,7 @@ def _client_file(client: str) -> Path:
         known = CLIENTS[client]
         path = known.path()
         if not path.exists():
-            remedy = "Start the client once, or name the file: --client FILE. Its hooks are in another file: add --hooks"
+            remedy = "Start the client once, or name the file: --client FILE. For its hooks: add --hooks"
             raise SettingsError(Fault(f"{known.title} has no file {path}", remedy, "--client"))
         return path
     path = Path(client)

@@ -1,4 +1,4 @@
-"""Assent for servers of the official SDK, and the base class that FastMCP shares."""
+"""Assent for servers of the official SDK, and the base class that FastMCP shares (ADR 0002)."""
 
 from __future__ import annotations
 

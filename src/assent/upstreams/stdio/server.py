@@ -1,4 +1,7 @@
-"""An MCP client for a server that is a child process, in either era; it passes the server's JSON on unchanged."""
+"""An MCP client for a server that is a child process, in either era; it passes the server's JSON on unchanged.
+
+A question of a shared process goes to its only caller: see ADR 0044.
+"""
 
 from __future__ import annotations
 
