@@ -2,7 +2,7 @@
 
 Prompts get the upstream's prefix like tools; a resource keeps its URI and belongs to the first upstream that has it.
 
-See ADR 0022.
+See ADR 0022 and ADR 0177.
 """
 
 from __future__ import annotations
