@@ -189,6 +189,18 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._scope_of_post = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": "1.1",
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "root_path": self.root_path,
+            "method": "POST",
+            "query_string": b"",
+        }
+        """What is the same in the scopes of all its requests."""
         self._timer = self.loop.call_later(_HEAD_PATIENCE, self._on_timeout)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -223,19 +235,11 @@ class BoundedProtocol(HttpToolsProtocol):
         self._stop_timer()
         self.headers = headers
         scope: Any = {
-            "type": "http",
-            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
-            "http_version": "1.1",
-            "server": self.server,
-            "client": self.client,
-            "scheme": self.scheme,
-            "root_path": self.root_path,
+            **self._scope_of_post,
             "headers": headers,
             "state": self.app_state.copy(),
-            "method": "POST",
             "path": self.root_path + path.decode("ascii"),
             "raw_path": self.root_path.encode("ascii") + path,
-            "query_string": b"",
         }
         self.scope = scope
         self.cycle = WholeCycle(self, scope, data[end + 4 :])
