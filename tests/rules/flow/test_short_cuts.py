@@ -9,7 +9,7 @@ import pytest
 
 from assent.rules.flow import values
 from assent.rules.flow.control import FlowControl
-from assent.rules.flow.values import Reading, Readings, exact
+from assent.rules.flow.values import Reading, Readings, decoded, exact, may_hide
 from support.agents.flow_talk import AGENT, TOOLS, Talk
 
 _LISTED = (
@@ -48,6 +48,17 @@ def test_reading_word_by_word_finds_what_each_expression_finds_in_the_whole_text
     for _ in range(800):
         given = exact(text(chance))
         assert values._all_in(given) == values._scan(given), given
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_text_that_may_hide_nothing_hides_nothing(seed: int) -> None:
+    chance, plain = random.Random(seed), 0
+    for _ in range(800):
+        given = text(chance)
+        if not may_hide(given):
+            plain += 1
+            assert not list(decoded(given)), given
+    assert plain > 100
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -5,18 +5,21 @@ Values are kept as keyed hashes of 64 bits (SipHash). The key is random and stay
 
 from __future__ import annotations
 
+import os
 import secrets
+import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
 from assent.rules.flow.result_values import MOST_FIELD, MOST_IN_RESULT, ResultValues, Sighting, phrases_of
 from assent.rules.flow.user_words import UserWords
-from assent.rules.flow.values import Readings, Value, amount_of, host_of, number_of
+from assent.rules.flow.values import Readings, amount_of, host_of, number_of
 
 MOST_REMEMBERED = 8_192
 """How many values and phrases one conversation remembers."""
@@ -34,9 +37,11 @@ Hash = Callable[[str], int]
 def new_hash() -> Hash:
     """A keyed hash of texts to 64 bits.
 
-    Python hashes texts with SipHash under a random key of the process. A secret of our own stands in front, for a
-    process that is started with a fixed key.
+    Python hashes texts with SipHash under a random key of the process. In a process that is started with a fixed key,
+    a secret of our own stands in front.
     """
+    if sys.flags.hash_randomization and os.environ.get("PYTHONHASHSEED", "random") == "random":
+        return hash
     secret = secrets.token_urlsafe(24)
     return lambda text: hash(secret + text)
 
@@ -157,31 +162,28 @@ class Conversation:
 
         Without the user's words no other value is suspicious (ADR 0184).
         """
-        leaves, is_all = leaves_of(arguments)
-        found, keys, hashed = not is_all, list[int](), self.hash
-        for leaf in leaves:
-            if not isinstance(leaf, str):
-                text = number_of(leaf)
-                key = hashed(text)
-                found = found or key in self.risky or key in self.disguised
-                if len(text) > 5:  # Equal short numbers mean many things.
-                    keys.append(key)
-                continue
-            reading = readings[leaf]
-            value = reading.value
-            exact = value.exact
-            key = hashed(exact)
-            if len(leaf) <= MOST_FIELD:
-                keys.append(key)
-            found = found or reading.is_cut or self._may_know(value, key)
-            for value in reading.all_values:
-                key = hashed(value.exact)
-                if value.kind != "amount":
-                    keys.append(key)
-                found = found or self._may_know(value, key)
-            if not found and (amount := amount_of(leaf)) != exact:
-                found = hashed(amount) in self.risky
-        return found, keys
+        texts, numbers, is_all = leaves_of(arguments)
+        found, exact, passing, other, links = not is_all, list[str](), list[str](), list[str](), list[str]()
+        exact += numbers
+        passing += [number for number in numbers if len(number) > 5]  # Equal short numbers mean many things.
+        for text in texts:
+            reading = readings[text]
+            _, form, bare = reading.value
+            exact.append(form)
+            if bare != form:
+                other.append(bare)
+            if len(text) <= MOST_FIELD:
+                passing.append(form)
+            found = found or reading.is_cut
+            for kind, form, bare in reading.all_values:
+                exact.append(form)
+                if bare != form:
+                    other.append(bare)
+                if kind != "amount":
+                    passing.append(form)
+                if kind == "link":
+                    links.append(form)
+        return found or self._may_know(exact, other, texts, links), list(map(self.hash, passing))
 
     def pass_in(self, call: str, keys: list[int]) -> None:
         """Remember the values that a call passes to its tool, so that a result cannot make them trusted.
@@ -192,20 +194,27 @@ class Conversation:
             self.calls.append(call)
             self.passed.update(keys[: max(0, MOST_REMEMBERED - len(self.passed))])
 
-    def _may_know(self, value: Value, key: int) -> bool:
-        """Whether `sightings` or `disguise` can find a value that is suspicious, or the host of a link."""
-        if key in self.risky or key in self.disguised:
+    def _may_know(self, exact: list[str], squeezed: list[str], texts: list[str], links: list[str]) -> bool:
+        """Whether a value that is suspicious can be found by one of these forms, by a host or by an amount."""
+        if not self.values or self.is_harmless:
+            return False
+        hashed, risky = self.hash, self.risky
+        disguised, values = self.disguised.keys(), self.values.keys()
+        keys = list(map(hashed, exact))
+        if not (risky.isdisjoint(keys) and disguised.isdisjoint(keys)):
             return True
-        if value.squeezed != value.exact:
-            key = self.hash(value.squeezed)
-            if key in self.values or key in self.disguised:
-                return True
-        host = host_of(value.exact) if value.kind == "link" else ""
-        while "." in host:
-            if self.hash(host) in self.risky:
-                return True
-            host = host.partition(".")[2]
-        return False
+        keys = list(map(hashed, squeezed))
+        if not (values.isdisjoint(keys) and disguised.isdisjoint(keys)):
+            return True
+        if not risky:
+            return False
+        for link in links:
+            host = host_of(link)
+            while "." in host:
+                if hashed(host) in risky:
+                    return True
+                host = host.partition(".")[2]
+        return not risky.isdisjoint(map(hashed, map(amount_of, texts)))
 
     def remember(
         self,
@@ -346,40 +355,37 @@ class Conversation:
         return bool(self.vouched) and self.hash(f"{tool}\0{place}\0{value}") in self.vouched
 
 
-def leaves_of(arguments: Mapping[str, Any]) -> tuple[list[Any], bool]:
-    """The texts and numbers that a call passes to its tool, and whether these are all.
+def leaves_of(arguments: Mapping[str, Any]) -> tuple[list[str], list[str], bool]:
+    """The texts that a call passes to its tool, its numbers as text, and whether these are all.
 
     A name that is no identifier was chosen by the caller, so it is a text too.
     """
-    left, found = [MOST_LEAVES - 1, MOST_IN_RESULT], list[Any]()
-    _collect_record(arguments, left, found)
-    return found, left[0] >= 0 and left[1] >= 0
-
-
-def _collect_record(record: Mapping[str, Any], left: list[int], found: list[Any]) -> None:
-    for key, item in record.items():
-        if left[0] < 0 or left[1] < 0:
-            return
-        _collect(item, left, found)
-        if not key.isidentifier():
-            left[1] -= len(key)
-            found.append(key)
-
-
-def _collect(node: Any, left: list[int], found: list[Any]) -> None:
-    left[0] -= 1
-    if left[0] < 0 or left[1] < 0 or node is None or node is True or node is False:
-        return
-    kind = type(node)
-    if kind is str:
-        left[1] -= len(node)
-        found.append(node)
-    elif kind is dict or isinstance(node, Mapping):
-        _collect_record(node, left, found)
-    elif kind is list or kind is tuple:
-        for item in node:
-            if left[0] < 0 or left[1] < 0:
-                return
-            _collect(item, left, found)
-    else:
-        found.append(node)
+    texts, numbers, waiting, left = list[str](), list[str](), list[Any]([arguments]), MOST_LEAVES - 1
+    for node in waiting:
+        items = node
+        if type(node) is dict or isinstance(node, Mapping):
+            items = node.values()
+            if not all(map(str.isidentifier, node)):
+                texts += [name for name in islice(node, max(0, left)) if not name.isidentifier()]
+        if len(items) > left:
+            items = islice(items, max(0, left))
+        left -= len(node)
+        for item in items:
+            kind = type(item)
+            if kind is str:
+                texts.append(item)
+            elif kind is int or kind is float:
+                numbers.append(number_of(item))
+            elif kind is dict or kind is list or kind is tuple:
+                waiting.append(item)
+            elif item is None or kind is bool:
+                continue
+            elif isinstance(item, Mapping):
+                waiting.append(item)
+            else:
+                numbers.append(number_of(item))
+    size = sum(map(len, texts))
+    is_all = left >= 0 and size <= MOST_IN_RESULT
+    while size > MOST_IN_RESULT:
+        size -= len(texts.pop())
+    return texts, numbers, is_all

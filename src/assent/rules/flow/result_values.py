@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import codecs
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import orjson
@@ -17,8 +18,6 @@ from assent.rules.flow.values import (
     Reading,
     Readings,
     Value,
-    amount_of,
-    decoded,
     number_of,
     squeezed,
     word_set,
@@ -68,9 +67,20 @@ class KeyFacts(NamedTuple):
     about: str
 
 
+class Shape(NamedTuple):
+    """What the names of a record say together."""
+
+    naming: tuple[str, ...]
+    """The members that name the record."""
+    abouts: tuple[str, ...]
+
+
 _FACTS: dict[str, KeyFacts] = {}
+_SHAPES: dict[tuple[str, ...], Shape] = {}
 MOST_KEYS = 2_000
-"""How many names of fields are kept with what they say."""
+"""How many names of fields, and how many shapes of records, are kept with what they say."""
+MOST_MEMBERS = 100
+"""A record with more members has no shape that is kept."""
 _READ_ALREADY = frozenset({"type", "text", "blob", "data", "mimeType", "uri", "name", "title", "resource"})
 
 
@@ -92,7 +102,7 @@ class ResultValues:
         self._written: frozenset[str] | None = None
         self._joined = ""
         if self._structured is not None:
-            self._walk(self._structured, (), "")
+            self._walk((self._structured,), ("",), ())
         for block in result.get("content") or ():
             if self.parts < 0:
                 break
@@ -137,7 +147,7 @@ class ResultValues:
                         self.sightings.append((one.exact, one.squeezed, False, (), ""))
                 return
             if (document := _as_json(text)) is not None:
-                self._walk(document, (), "")
+                self._walk((document,), ("",), ())
                 return
         if self._afford(text):
             self._prose(text, ())
@@ -153,43 +163,57 @@ class ResultValues:
             self._written, self._joined = frozenset(written), "".join(written)
         return bool(self._written) and self._written.issuperset(words(text))
 
-    def _walk(self, node: Any, names: tuple[str, ...], about: str) -> None:
-        self.parts -= 1
-        kind = type(node)
-        if kind is str:
-            self._characters -= min(len(node), MOST_TEXT)
-        if self.parts < 0 or self._characters < 0:
-            self.is_cut = True
-        elif kind is str:
-            self._scalar(node, names, about)
-        elif kind is dict or isinstance(node, Mapping):
-            self._walk_record(node, names)
-        elif kind is list or kind is tuple:
-            for item in node:
-                if self.parts < 0:
-                    return
-                self._walk(item, names, about)
-        elif node is not None and node is not True and node is not False:
-            number = number_of(node)
-            self.sightings.append((number, number, True, names, ""))
+    def _walk(self, items: Collection[Any], abouts: Iterable[str], names: tuple[str, ...]) -> None:
+        """Parts of a document, each with what it is about if it is sensitive."""
+        numbers: list[str] = []
+        self.parts -= len(items)
+        if self.parts < 0:
+            self.is_cut, items = True, list(items)[: self.parts]
+        for item, about in zip(items, abouts, strict=False):
+            kind = type(item)
+            if kind is str:
+                self._characters -= min(len(item), MOST_TEXT)
+                if self._characters < 0:
+                    self.is_cut = True
+                    break
+                self._scalar(item, names, about)
+            elif kind is int or kind is float:
+                numbers.append(number_of(item))
+            elif item is None or kind is bool:
+                continue
+            elif self.parts < 0:
+                self.is_cut = True
+            elif kind is dict or isinstance(item, Mapping):
+                self._walk_record(item, names)
+            elif kind is list or kind is tuple:
+                self._walk(item, repeat(about), names)
+            else:
+                numbers.append(number_of(item))
+        if numbers:
+            self.sightings += zip(numbers, numbers, repeat(True), repeat(names), repeat(""))
 
     def _walk_record(self, node: Mapping[str, Any], names: tuple[str, ...]) -> None:
         """A record. The texts that name it are its title, sender, file name and the like."""
-        facts = [_FACTS.get(name) or _facts_of(name) for name in node]
+        shape = _SHAPES.get(members := tuple(node)) or _shape_of(members)
         own = names
-        for fact, item in zip(facts, node.values(), strict=True):
-            if fact.is_naming and isinstance(item, str):
+        for name in shape.naming if shape is not None else members:
+            item = node[name]
+            if isinstance(item, str) and (shape is not None or _facts_of(name).is_naming):
                 own = (*own, *_name(item))
         if own is not names:
             own = (*own[len(names) :], *names)[:8]
-        for fact, (name, item) in zip(facts, node.items(), strict=True):
+        if shape is not None:
+            self._walk(node.values(), shape.abouts, own)
+            return
+        for name, item in node.items():
             if self.parts < 0:
                 return
+            fact = _facts_of(name)
             if fact.is_key:
-                self._walk(item, own, fact.about)
+                self._walk((item,), (fact.about,), own)
             elif self._afford(name):  # A table by name, such as {"City Hub": ...}: it is a value and names its entry.
                 self._scalar(name.replace("_", " "), own, "")
-                self._walk(item, (*_name(name), *own)[:8], fact.about)
+                self._walk((item,), (fact.about,), (*_name(name), *own)[:8])
             else:
                 self.is_cut = True
 
@@ -204,19 +228,20 @@ class ResultValues:
         if len(node) > LONGEST_VALUE:
             self._prose(node, names)
             return
-        found = self.sightings
-        items = _LIST.split(node) if "@" in node else [node]
-        for item in items if len(items) == 1 or all(map(_ENTRY.fullmatch, items)) else [node]:
+        items = _LIST.split(node) if "@" in node and ("," in node or ";" in node) else ()
+        for item in items if len(items) > 1 and all(map(_ENTRY.fullmatch, items)) else (node,):
             reading = self._readings[item]
             value = _field(reading)
             if value is None:
                 self._prose(item, names)
                 continue
-            found.append((value.exact, value.squeezed, True, names, about))
-            if about or (value.kind == "text" and ("@" in item or "/" in item or "." in item)):
-                found += [(one.exact, one.squeezed, False, names, about) for one in reading.values]
-            elif value.kind == "text" and reading.values:
-                found += [(one.exact, one.squeezed, False, names, "") for one in reading.values if one.kind in EXTERNAL]
+            kind, exact, bare = value
+            self.sightings.append((exact, bare, True, names, about))
+            if reading.values and (about or kind == "text"):
+                is_whole = about or "@" in item or "/" in item or "." in item
+                for kind, exact, bare in reading.values:
+                    if is_whole or kind in EXTERNAL:
+                        self.sightings.append((exact, bare, False, names, about))
 
     def _prose(self, text: str, names: tuple[str, ...]) -> None:
         if len(text) > MOST_TEXT:
@@ -224,10 +249,9 @@ class ResultValues:
             text = text[:MOST_TEXT]
         reading = self._readings[text]
         self._add_values(reading, names)
-        for hidden in decoded(text):
-            inner = self._readings[hidden]
-            self._add_values(inner, names)
-            self.prose.append(inner.words)
+        for hidden in reading.hidden:
+            self._add_values(hidden, names)
+            self.prose.append(hidden.words)
         self.prose.append(reading.words)
 
     def _add_values(self, reading: Reading, names: tuple[str, ...]) -> None:
@@ -252,12 +276,11 @@ def _field(reading: Reading) -> Value | None:
     text = reading.text
     if "\n" in text and "\n" in text.strip():
         return None
-    if (value := reading.whole) is not None:
-        return value
-    if len(text) > MOST_FIELD or not 0 < len(reading.words) <= MOST_FIELD_WORDS:
+    if reading.whole is None and (
+        not reading.squeezed or len(text) > MOST_FIELD or len(reading.words) > MOST_FIELD_WORDS
+    ):
         return None
-    whole = reading.squeezed
-    return Value("number", amount_of(text), whole) if whole.isdigit() else Value("text", whole, whole)
+    return reading.value
 
 
 def _text_of_blob(blob: Any) -> str | None:
@@ -299,10 +322,24 @@ def _is_key(name: str) -> bool:
 
 def _facts_of(name: str) -> KeyFacts:
     """What a name says. Names that callers choose are not kept: they can be values."""
-    found = KeyFacts(_is_key(name), name.lower().rstrip("_") in _NAMING, _about(name))
-    if found.is_key and len(_FACTS) < MOST_KEYS:
-        _FACTS[name] = found
+    found = _FACTS.get(name)
+    if found is None:
+        found = KeyFacts(_is_key(name), name.lower().rstrip("_") in _NAMING, _about(name))
+        if found.is_key and len(_FACTS) < MOST_KEYS:
+            _FACTS[name] = found
     return found
+
+
+def _shape_of(members: tuple[str, ...]) -> Shape | None:
+    """What the names of a record say together; None if one of them was chosen by a caller, or if they are many."""
+    facts = [_facts_of(name) for name in members[:MOST_MEMBERS]]
+    if len(members) > MOST_MEMBERS or not all(fact.is_key for fact in facts):
+        return None
+    naming = tuple(name for name, fact in zip(members, facts, strict=True) if fact.is_naming)
+    shape = Shape(naming, tuple(fact.about for fact in facts))
+    if len(_SHAPES) < MOST_KEYS:
+        _SHAPES[members] = shape
+    return shape
 
 
 def _name(text: str) -> tuple[str, ...]:

@@ -10,8 +10,9 @@ import binascii
 import hashlib
 import html
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import NamedTuple, cast
 from urllib.parse import unquote
 
 from assent.rules.guards.text import fold, skeleton
@@ -26,11 +27,11 @@ _SPACED = _LOWER.translate(bytes.maketrans(_OTHER, b" " * len(_OTHER)))
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX = re.compile(r"\b(?:[0-9a-fA-F]{12,}|(?:[0-9a-fA-F]{2}[ :]){5,}[0-9a-fA-F]{2})\b")
 _SOME_HEX = re.compile(r"[0-9a-fA-F][0-9a-fA-F](?:[0-9a-fA-F]{10}|[ :][0-9a-fA-F]{2}[ :])")
-_PLAIN_TEXT = re.compile(
-    r"(?:[A-Za-z0-9_,!?'-]{1,11}(?:[.@][A-Za-z0-9_,!?'-]{1,11}){0,4} ){0,4}"
-    r"(?:[A-Za-z0-9_,!?'-]{1,11}(?:[.@][A-Za-z0-9_,!?'-]{1,11}){0,4})?"
-)
-_SPELLED_SIGN = re.compile(r"dot|punkt|arroba")
+_HEX_PAIRS = re.compile(r"[ :][0-9a-fA-F]{2}[ :][0-9a-fA-F]{2}")
+_RUNS = bytes(one if chr(one).isalnum() or one in b"+/_-" else 32 for one in range(256))
+"""Leaves what base64 and hexadecimal encodings are made of."""
+_PLAIN = bytes(one for one in range(32, 127) if one not in b"%&[({")
+"""What a text without encodings and brackets is made of."""
 _DIGIT = re.compile(r"\d")
 _DISGUISED_SIGN = re.compile(
     r"\s(?:dot|punkt|arroba)\s|[\[({](?:at|dot|@|\.)[\])}]|\s[@.]\s|\w\s@|@\s\w", re.IGNORECASE
@@ -57,18 +58,22 @@ _LINK = re.compile(
 _ACCOUNT = re.compile(
     r"(?<![\w-])[a-z]{2}\d\d(?:[a-z0-9]{10,30}|[ -][a-z0-9]{4}(?:[ -](?=[a-z]{0,3}\d)[a-z0-9]{1,4}){2,8})(?![\w-])"
 )
+_DOTTED = re.compile(r"\.[^\W\d_]{2}")
 _NUMBERS = re.compile(r"\d \d")
 _MARKS = re.compile(r"[@.:\d]")
+"""Every kind of value has one of these."""
 _SENTENCE_END = re.compile(r"\.[A-Z]")
 _SENTENCE = re.compile(r"(?<=[a-z0-9])\.(?=[A-Z][a-z]+\b(?![\w.+-]*@))")
 _NUMBER = re.compile(r"(?<![\w.,+-])\+?\d(?:[ ()./-]{0,2}\d){7,18}(?![\w-])")
-_AMOUNT = re.compile(
-    r"(?<![\w.,-])\d{1,3}(?:[, ']\d{3})+(?:\.\d{1,2})?(?![\w,])|(?<![\w.,-])\d{1,9}(?:[.,]\d{1,2})?(?![\w,]|\.\d)"
+_AMOUNT = re.compile(  # It begins with the digit, because a search for one character is fast.
+    r"\d(?<![\w.,-]\d)"
+    r"(?:\d{0,2}(?:[, ']\d{3})+(?:\.\d{1,2})?(?![\w,])|\d{0,8}(?:[.,]\d{1,2})?(?![\w,]|\.\d))"
 )
 _ID = re.compile(r"(?<![\w@./-])(?:[a-z]+[_-]?\d|\d+[_-]?[a-z])[a-z0-9_-]{2,80}(?![\w@])")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _LONG_NUMBER = re.compile(r"\d(?:[ ()./-]{0,2}\d){5}")
-_EIGHT_DIGITS = re.compile(r"\d(?:[ ()./-]{0,2}\d){7}")
+_GAPS = b" ()./-"
+_ONLY_DIGITS = bytes(one if 48 <= one < 58 else 32 for one in range(256))
 _ACCOUNT_START = re.compile(r"[a-z][a-z]\d\d")
 _PLAIN_ADDRESS = re.compile(r"[a-z][a-z0-9]{0,63}@(?:[a-z]{1,63}\.){1,8}[a-z]{2,24}")
 """An address that cannot be read as anything else besides."""
@@ -85,7 +90,6 @@ _ENDINGS = word_set(
     "tech page link click live news blog wiki zip mobi email agency digital network systems solutions world today "
     "space website example test invalid localhost local internal onion"
 )
-_AFTER_HOST = re.compile(r"[/?#\\]")
 _TRAILING = ".,;:!?)]}*_~"
 LONGEST_VALUE = 2_000
 """A longer text is no value."""
@@ -101,21 +105,36 @@ class Value(NamedTuple):
     squeezed: str
 
 
+_as_value = cast("Callable[[tuple[str, str, str]], Value]", partial(tuple.__new__, Value))
+"""`Value` of kind, exact and squeezed form, without a Python function between."""
+
+
 class Reading:
     """One text, read once."""
 
-    __slots__ = ("_hidden", "_squeezed", "_words", "is_cut", "text", "values", "whole")
+    __slots__ = ("_hidden", "_value", "_words", "is_cut", "squeezed", "text", "values", "whole")
+    values: list[Value]
+    """The values of the text, each once and with its kind. Kinds that cannot be told apart are `id`."""
+    whole: Value | None
+    """The value that the whole text is, if it is an address, a link, an account or a file name."""
 
     def __init__(self, text: str) -> None:
+        self._hidden: tuple[Reading, ...] | None = None
+        self._value: Value | None = None
+        self._words: list[str] | None = None
         self.is_cut = len(text) > MOST_TEXT
         """Whether the text has more than what is read of it: the rest may be anything."""
-        self._squeezed: str | None = None
         if self.is_cut:
-            self._squeezed = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-            text = text[:MOST_TEXT]
-        self.text = text
-        self._hidden: list[Value] | None = None
-        self._words: list[str] | None = None
+            self.squeezed = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+            self.text = text = text[:MOST_TEXT]
+        else:
+            self.text = text
+            self.squeezed = squeezed(text)
+            """`squeezed` of the text; of one that is cut, a digest of all of it, so that no other is equal."""
+        is_ascii = text.isascii()
+        if is_ascii and _MARKS.search(text) is None:
+            self.values, self.whole = [], None
+            return
         plain = exact(text)
         found = whole_among = _all_in(plain)
         if "." in text and _SENTENCE_END.search(text) is not None:
@@ -124,16 +143,7 @@ class Reading:
         if len(found) > MOST_VALUES:
             self.is_cut, found = True, found[:MOST_VALUES]
         self.values = found
-        """The values of the text, each once and with its kind. Kinds that cannot be told apart are `id`."""
         self.whole = self._find_whole(plain, whole_among) if whole_among and len(text) <= LONGEST_VALUE else None
-        """The value that the whole text is, if it is an address, a link, an account or a file name."""
-
-    @property
-    def squeezed(self) -> str:
-        """`squeezed` of the text; of one that is cut, a digest of all of it, so that no other is equal."""
-        if self._squeezed is None:
-            self._squeezed = squeezed(self.text)
-        return self._squeezed
 
     @property
     def words(self) -> list[str]:
@@ -142,22 +152,26 @@ class Reading:
         return self._words
 
     @property
+    def hidden(self) -> tuple[Reading, ...]:
+        """What the text hides in encodings and spelled-out signs."""
+        if self._hidden is None:
+            self._hidden = tuple(map(Reading, decoded(self.text))) if may_hide(self.text) else ()
+        return self._hidden
+
+    @property
     def all_values(self) -> list[Value]:
         """The values in the beginning of the text and in what it hides."""
-        if self._hidden is None:
-            self._hidden = self.values
-            if may_hide(self.text):
-                for one in decoded(self.text):
-                    self._hidden = self._hidden + Reading(one).values
-        return self._hidden
+        hidden = self.hidden if self._hidden is None else self._hidden
+        return [*self.values, *(value for one in hidden for value in one.values)] if hidden else self.values
 
     @property
     def value(self) -> Value:
         """The value that the whole text is; any other text is a value of its own."""
-        if self.whole is not None:
-            return self.whole
-        bare = self.squeezed
-        return Value("number", amount_of(self.text), bare) if bare.isdigit() else Value("text", bare, bare)
+        if self._value is None:
+            bare = self.squeezed
+            given = ("number", amount_of(self.text), bare) if bare.isdigit() else ("text", bare, bare)
+            self._value = self.whole or _as_value(given)
+        return self._value
 
     def _find_whole(self, plain: str, found: list[Value]) -> Value | None:
         is_ascii = self.text.isascii()
@@ -202,46 +216,53 @@ def _all_in(plain: str) -> list[Value]:
     amounts: list[Value] = []
     ids: list[Value] = []
     is_account = False
-    begins = digits = 0
+    begins = ends = edges = size = 0
     words = plain.split()
     unique = dict.fromkeys(words)
     for word in unique:
         if word.isalpha():
             continue
-        digits += len(word)
-        first_is_digit = word[0].isdigit()
+        size += len(word)
+        first_is_digit, last_is_digit = word[0].isdigit(), word[-1].isdigit()
         begins += first_is_digit
+        ends += last_is_digit
+        edges += first_is_digit or last_is_digit
         if word.isalnum():
             if not first_is_digit:
-                if word[2:4].isdigit() and word[:2].isalpha():
-                    is_account = True
+                is_account = is_account or (word[2:4].isdigit() and word[:2].isalpha())
                 rest = len(word.lstrip(_LETTERS))
             elif word.isdigit():
                 if len(word) < 10:
-                    amounts.append(Value("amount", word.lstrip("0") or "0", word))
+                    amounts.append(_as_value(("amount", word.lstrip("0") or "0", word)))
                 continue
             else:
                 rest = len(word.lstrip(_DIGITS))
             if 2 < rest < 82:
-                ids.append(Value("id", word, word))
+                ids.append(_as_value(("id", word, word)))
             continue
         if found is None:
             found = _Found(amounts, ids)
         if "@" in word and _PLAIN_ADDRESS.fullmatch(word) is not None:
-            found.addresses.append(Value("address", word, squeezed(word)))
+            found.addresses.append(_as_value(("address", word, squeezed(word))))
         else:
             is_account = is_account or _ACCOUNT_START.search(word) is not None
             found.search(word)
+    repeats = len(unique) < len(words)
     # Only amounts, accounts and phone numbers can contain a gap.
-    if begins and digits > 1 and _NUMBERS.search(plain) is not None:
+    if begins and ends and (repeats or edges > 1) and _NUMBERS.search(plain) is not None:
         amounts.clear()
         found = found or _Found(amounts, ids)
         found.search_amounts(plain)
-    is_long = digits > 7 or (digits and len(unique) < len(words))
-    if is_account or (is_long and _EIGHT_DIGITS.search(plain) is not None):
+    is_long = (size > 7 or (size and repeats)) and _has_eight_digits(plain)
+    if is_account or is_long:
         found = found or _Found(amounts, ids)
         found.search_accounts(plain)
     return list(dict.fromkeys(amounts + ids)) if found is None else found.in_order()
+
+
+def _has_eight_digits(plain: str) -> bool:
+    """Whether a text has eight digits between which there is nothing but gaps."""
+    return len(max(plain.encode().translate(_ONLY_DIGITS, _GAPS).split(), key=len, default=b"")) > 7
 
 
 def _scan(plain: str) -> list[Value]:
@@ -271,12 +292,12 @@ class _Found:
         if "@" in plain:
             for found in _ADDRESS.finditer(plain):
                 self.addresses.append(Value("address", found[0].strip("."), squeezed(found[0])))
-        if "." in plain or "://" in plain:
+        if "://" in plain or ("." in plain and _DOTTED.search(plain) is not None):
             for found in _LINK.finditer(plain):
                 _add_links(found[0].rstrip(_TRAILING), self.links)
         if _DIGIT.search(plain) is not None:
             self.search_amounts(plain)
-            for found in _ID.finditer(plain):
+            for found in _ID.finditer(plain) if plain.islower() or not plain.isascii() else ():  # It has a letter.
                 self.ids.append(Value("id", found[0], squeezed(found[0])))
 
     def search_amounts(self, plain: str) -> None:
@@ -299,17 +320,17 @@ def _add_links(text: str, links: list[Value]) -> None:
     if text.rpartition(".")[2] in _FILES and "://" not in text and "/" not in text:
         links.append(Value("file", text, squeezed(text)))
         return
-    if not _is_link(text):
-        return
     bare = bare_link(text)
+    host = _host_in(bare)
+    if not _is_link(text, host.rpartition(".")[2]):
+        return
     links.append(Value("link", bare, squeezed(bare)))
-    if (host := host_of(text)) != bare:
+    if host != bare:
         links.append(Value("host", host, squeezed(host)))
 
 
-def _is_link(text: str) -> bool:
+def _is_link(text: str, ending: str) -> bool:
     """Whether a dotted text is a link: by its scheme, its `www.`, or an ending that hosts have. `end.Next` is none."""
-    ending = host_of(text).rpartition(".")[2]
     return "://" in text or text.startswith("www.") or ending in _ENDINGS or len(ending) == 2 or not ending.isascii()
 
 
@@ -321,15 +342,22 @@ def bare_link(text: str) -> str:
 
 def host_of(text: str) -> str:
     """The host of a link, without `www.` and port."""
-    authority = _AFTER_HOST.split(bare_link(text), maxsplit=1)[0].rpartition("@")[2]
-    return authority.partition(":")[0].removeprefix("www.")
+    return _host_in(bare_link(text))
+
+
+def _host_in(bare: str) -> str:
+    for sign in "/?#\\":
+        bare = bare.partition(sign)[0]
+    return bare.rpartition("@")[2].partition(":")[0].removeprefix("www.")
 
 
 def number_of(given: object) -> str:
     """`amount_of` a number, or of anything else as text."""
-    if type(given) is int and given >= 0:
-        return str(given)
-    return f"{given:.10g}" if type(given) is float else amount_of(str(given))
+    kind = type(given)
+    if kind is float:
+        return f"{given:.10g}"
+    text = str(given)
+    return text if kind is int and text[0] != "-" else amount_of(text)
 
 
 def amount_of(text: str) -> str:
@@ -371,8 +399,27 @@ def squeezed(text: str) -> str:
 
 
 def may_hide(text: str) -> bool:
-    """Whether `decoded` can find something: false for most short texts."""
-    return not (_PLAIN_TEXT.fullmatch(text) and _SPELLED_SIGN.search(text.lower()) is None)
+    """Whether `decoded` can find something: false for most texts of a few words."""
+    if not text.isascii():
+        return True
+    data = text.encode()
+    if data.translate(None, _PLAIN):
+        return True
+    if " " in text and (" @" in text or "@ " in text or " ." in text or _spells_sign(text)):
+        return True
+    if len(text) < 12:
+        return False
+    return len(max(data.translate(_RUNS).split(), key=len, default=b"")) > 11 or _may_have_pairs(text)
+
+
+def _spells_sign(text: str) -> bool:
+    lower = text.lower()
+    return "dot" in lower or "punkt" in lower or "arroba" in lower
+
+
+def _may_have_pairs(text: str) -> bool:
+    """Whether a text can have six pairs of hexadecimal digits with gaps."""
+    return text.count(" ") + text.count(":") > 4 and _HEX_PAIRS.search(text) is not None
 
 
 def decoded(text: str) -> Iterator[str]:
@@ -401,8 +448,7 @@ def _may_be_spoken(text: str) -> bool:
         return True
     if " @" in text or "@ " in text or " ." in text:
         return True
-    lower = text.lower()
-    return "dot" in lower or "punkt" in lower or "arroba" in lower
+    return _spells_sign(text)
 
 
 def _spoken(text: str) -> str | None:
