@@ -51,6 +51,7 @@ FILTERS = {
     "/claims": ("", "?state=all", "?state=started"),
     "/approvals": ("", "?state=all"),
     "/operations/{reference}": ("", "?near=NEAR"),
+    "/search": ("?q=delete", "?q=agent-7"),
 }  # fmt: skip
 EXPORTS = frozenset({"/activity.csv", "/activity.json", "/audit/bundle.zip"})
 """Downloads: they are measured to their first piece."""
@@ -214,7 +215,7 @@ def addresses(team: Team) -> list[str]:
              "name": team.tool}  # fmt: skip
     found: list[str] = []
     for page in PAGES:
-        path = page.path
+        path = page.path.replace("/agents/{name:path}", "/agents/agent-7").replace("{name:path}", "{name}")
         for name, value in names.items():
             path = path.replace("{" + name + "}", value)
         if page.method != "GET" or page.roles is None or "{" in path or path in NEED_A_QUERY:

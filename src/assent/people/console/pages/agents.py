@@ -22,7 +22,7 @@ from assent.people.api.tools import as_json
 from assent.people.console.page import EVERYONE, KEEPERS, LOG_READERS, OPERATORS, Page, PageError, PageRequest
 from assent.pipeline.discover import visible_tools
 
-MOST_LINES = 1000
+MOST_LINES = 500
 """Lines of the log that are counted for a page."""
 MOST_SHOWN = 20
 MOST_KEYS = 1000

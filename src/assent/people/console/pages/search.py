@@ -10,7 +10,6 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 from assent.core.outcome import Refusal
-from assent.core.question import visible
 from assent.people.api.approvals import list_approvals, show_approval
 from assent.people.api.audit_entry import show_entry
 from assent.people.api.claims import show_claim
@@ -61,7 +60,7 @@ async def _exact(page: PageRequest, wanted: str) -> list[Hit]:
     if not re.fullmatch(ID, wanted):
         return hits
     if one := await _found(page, show_approval, approval=wanted):
-        hits.append((f"/console/approvals/{wanted}", f"Approval of {one['tool']}", one["state"]))
+        hits.append((f"/console/approvals/{wanted}", *_question(one)))
     if claim := await _found(page, show_claim, claim=wanted):
         hits.append((f"/console/claims/{wanted}", f"Claim of {claim['tool']}", claim["state"].replace("_", " ")))
     if one or claim or re.fullmatch("[0-9a-f]{16,64}", wanted):
@@ -104,14 +103,13 @@ async def _approvals(page: PageRequest, text: str) -> list[Hit]:
     """The newest approvals, by tool, by who asked, and by what the question says."""
     said = await page.api(list_approvals, query={"state": "all", "limit": MOST_APPROVALS})
     hits = [one for one in said["approvals"] if text in f"{one['tool']} {one['requester']} {one['text']}".casefold()]
-    return [
-        (
-            f"/console/approvals/{one['id']}",
-            (one["details"] or {}).get("sentence") or visible(one["tool"]),
-            one["state"],
-        )
-        for one in hits[:MOST_OF_A_KIND]
-    ]
+    return [(f"/console/approvals/{one['id']}", *_question(one)) for one in hits[:MOST_OF_A_KIND]]
+
+
+def _question(one: dict[str, Any]) -> tuple[str, str]:
+    """What was asked, and how it stands."""
+    said = (one["details"] or {}).get("sentence") or f"{one['requester']} asks for {one['tool']}."
+    return said, {"consumed": "approved and used"}.get(one["state"], one["state"])
 
 
 async def _conversations(page: PageRequest, text: str) -> list[Hit]:
