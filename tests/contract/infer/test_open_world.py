@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from assent.contract.infer import classify
-from assent.contract.infer.inference import FlowLabels
+from assent.contract.infer.result import FlowLabels
 
 
 def inferred(name: str, description: str, **properties: Any) -> Any:

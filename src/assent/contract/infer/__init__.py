@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from assent.contract.infer.inference import FlowLabels as Labels
-from assent.contract.infer.inference import Inference
+from assent.contract.infer.result import FlowLabels as Labels
+from assent.contract.infer.result import Inference
 
 if TYPE_CHECKING:
     from assent.contract.infer.json_lines import classify_lines, read_definitions

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from assent.contract.infer.features.tool import ToolFeatures, gather
 from assent.contract.infer.features.words import word_set
-from assent.contract.infer.inference import Declared, FlowLabels, Inference, read_annotations
 from assent.contract.infer.lexicon import READING
 from assent.contract.infer.model import Weights, WordScore, is_disguised, is_foreign, tell_readers, weigh
+from assent.contract.infer.result import Declared, FlowLabels, Inference, read_annotations
 from assent.contract.infer.rules.tables import (
     FINAL,
     LOOKS,
