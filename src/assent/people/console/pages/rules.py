@@ -159,7 +159,7 @@ def _written(gateway: GatewayState) -> str:
 
 
 def _plain(rule: dict[str, Any]) -> dict[str, Any]:
-    """A rule without what nobody wrote."""
+    """A rule with only the members that are set."""
     match = {name: value for name, value in (rule.get("match") or {}).items() if value is not None}
     rest = {name: float(one) if name == "amount" else one for name, one in rule.items() if name != "match"}
     return {**({"match": match} if match else {}), **rest}
