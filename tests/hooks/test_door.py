@@ -281,3 +281,20 @@ def test_processes_that_share_a_store_settle_each_others_calls(tmp_path: Path) -
             await store.close()
 
     assert asyncio.run(states()) == ["succeeded"]
+
+
+@pytest.mark.parametrize(
+    ("field", "more", "why"),
+    [
+        ("dry_run: {mode: offered}", {"dryRun": True}, "has no dry run here"),
+        ("dry_run: {mode: required, simulated: accepted}", {"dryRun": True}, "has no dry run here"),
+        ("estimate: {tool: price, amount: /price}", {}, "price"),
+    ],
+)
+async def test_a_call_that_only_the_tool_could_answer_beforehand_is_denied(
+    tmp_path: Path, field: str, more: dict[str, bool], why: str
+) -> None:
+    (tmp_path / "contracts.yaml").write_text(f"tools:\n  claude-code.Bash: {{side_effect: destructive, {field}}}\n")
+    agent = Agent(f"mode: enforce\ncontracts: [{tmp_path}/contracts.yaml]")
+    decision, reason = await agent.before("Bash", REMOVE | more)
+    assert (decision, why in reason) == ("deny", True)

@@ -32,7 +32,7 @@ from assent.pipeline.explain import DirectWork
 from assent.pipeline.govern import run_stages
 from assent.pipeline.record import CallTrace, record
 from assent.pipeline.validate import validate
-from assent.ports import Ports
+from assent.ports import NotRun, Ports
 
 logger = logging.getLogger(__name__)
 
@@ -42,6 +42,10 @@ MOST_USER_TEXT = 16_384
 _QUIET_MODES = frozenset({"bypassPermissions", "dontAsk"})
 """The permission modes in which a client asks no person."""
 _MOST_SESSIONS = 1000
+_NO_DRY_RUN = (
+    "Assent: {tool} has no dry run here: the client would run it. Nothing has run. Call it without the dry run, and"
+    " tell the user: an operator can remove `dry_run` from its contract."
+)
 
 
 class Verdict(NamedTuple):
@@ -69,7 +73,7 @@ class _AtTheClient:
         raise _Released
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
-        raise _Released
+        raise NotRun("the client runs its tools, so no other tool can be asked before a call")
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,8 @@ class HookDoor:
             outcome = await record(request, ports, run_stages, trace)
         except _Released:
             ports.seen(judged.tool.name, Answer({}), trace.would)
+        if isinstance(outcome, Answer) and trace.call is not None and trace.call.dry_run and not trace.observing:
+            return Verdict("deny", _NO_DRY_RUN.format(tool=judged.tool.name))
         if outcome is None or isinstance(outcome, Answer):
             approved = trace.approval is not None and not trace.observing
             return Verdict("allow" if approved or (self.allow and not trace.would) else "none")
