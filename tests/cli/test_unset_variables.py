@@ -67,16 +67,17 @@ def test_wrap_starts_beside_servers_whose_variables_are_unset(config: Path) -> N
     assert [one.command for one in settings.upstreams.values()] == [(sys.executable, "server.py")]
 
 
-def test_wrap_knows_the_configured_name_of_a_command_with_variables(
+def test_wrap_knows_the_configured_upstream_of_a_command_with_variables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upstreams = {
         "other": {"command": ["x", "${ASSENT_TEST_UNSET}"]},
-        "mine": {"command": ["x", "${ASSENT_TEST_PLACE}"]},
+        "mine": {"command": ["x", "${ASSENT_TEST_PLACE}"], "trust": "annotations", "profile": "epd"},
     }
     (tmp_path / "assent.yaml").write_text(json.dumps({"upstreams": upstreams}))
     monkeypatch.setenv("ASSENT_TEST_PLACE", "/srv")
-    assert list(wrapping(WrapRequest(("x", "/srv"), tmp_path / "assent.yaml")).upstreams) == ["mine"]
+    wrapped = wrapping(WrapRequest(("x", "/srv"), tmp_path / "assent.yaml")).upstreams
+    assert [(name, one.trust, one.profile) for name, one in wrapped.items()] == [("mine", "annotations", "epd")]
 
 
 @pytest.mark.parametrize(

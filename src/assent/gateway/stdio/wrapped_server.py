@@ -119,6 +119,9 @@ def _server(request: WrapRequest, known: UpstreamSettings) -> UpstreamSettings:
         timeout=request.start_within,
         sandbox=chosen,
         roots=known.roots,
+        trust=known.trust,
+        profile=known.profile,
+        historic_names=known.historic_names,
     )
 
 
@@ -130,7 +133,7 @@ def _load(request: WrapRequest, *but: str) -> Settings:
 
 
 def _configured_as(request: WrapRequest, settings: Settings) -> str | None:
-    """The configured upstream with the same command; its contracts and pins apply."""
+    """The configured upstream with the same command; its contracts, pins and what it says about hints apply."""
     for name, one in settings.upstreams.items():
         words = one.command
         if words is not None and any(UNREAD in word for word in words):
