@@ -50,6 +50,13 @@ def test_the_table_of_stages_has_the_order_of_the_pipeline() -> None:
     assert {code.split(".")[0] for code in CATALOGUE} >= {*stages} - {"afford"}
 
 
+def test_each_cell_of_the_table_of_doors_is_yes_or_leads_to_a_reason() -> None:
+    table, below = rows("doors"), CONCEPTS.split("<!-- /doors -->")[1]
+    assert {len(row) for row in table} == {8}
+    without = {cell for row in table for cell in row[1:] if cell != "yes"}
+    assert without == {f"– {number}" for number in re.findall(r"^(\d+)\. \w", below, re.MULTILINE)}
+
+
 def test_the_picture_of_a_call_shows_every_stage_in_order() -> None:
     picture = (DOCS / "images" / "call-path.svg").read_text("utf-8")
     shown = [text for text in re.findall(r">([a-z_]+)</text>", picture) if text in {row[0] for row in rows("stages")}]
