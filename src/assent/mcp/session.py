@@ -30,6 +30,7 @@ class McpSession:
         self.log_level: str | None = None
         self.subscriptions: dict[str, str] = {}
         self.at_end: dict[str, Callable[[], Awaitable[None]]] = {}
+        self.is_over = False
         self.streaming = False
         self.logs = EventLogs()
         self._questions: dict[str, asyncio.Future[dict[str, Any]]] = {}
@@ -112,7 +113,14 @@ class McpSession:
                 answer.set_exception(CannotAsk("the client has left"))
         self._questions.clear()
 
+    def when_over(self, name: str, on_close: Callable[[], Awaitable[None]]) -> None:
+        """Calls this when the session ends; now if it has ended, as it may while a request still runs."""
+        self.at_end[name] = on_close
+        if self.is_over:
+            self.close()
+
     def close(self) -> None:
+        self.is_over = True
         while not self._outbox.empty():
             self._outbox.get_nowait()
         self._outbox.put_nowait(b"")

@@ -9,16 +9,18 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import mcp_types as types
 import pytest
 from mcp import Client
 from mcp.server.mcpserver import Context
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
+from assent.config.load import parse_settings
 from assent.gateway.app import GatewayApp
 from assent.upstreams.credentials import SHARED
 from support.clients.transports import ERAS, connect
-from support.gateway.gateways import gateway, post, rpc
+from support.gateway.gateways import HEADERS, configuration, gateway, post, rpc
 from support.servers.library_server import Library
 from support.servers.loopback_server import serving
 from support.servers.old_revision import aged
@@ -212,6 +214,70 @@ async def test_the_upstreams_session_ends_with_the_clients(tmp_path: Path) -> No
             await client.call_tool("alpha_find_words", {})
             upstream_sessions = gateway_app.current.links["alpha"].live.sessions
             assert len(upstream_sessions) == 1
+        async with asyncio.timeout(10):
+            while len(upstream_sessions):  # noqa: ASYNC110 (ended in the background)
+                await asyncio.sleep(0)
+
+
+async def begin_session(client: httpx2.AsyncClient, url: str) -> dict[str, str]:
+    """The headers of a new session."""
+    who = {"name": "c", "version": "1"}
+    message = rpc("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=who)
+    answer = await client.post(url, json=message, headers=HEADERS)
+    return {**HEADERS, "mcp-protocol-version": "2025-11-25", "mcp-session-id": answer.headers["mcp-session-id"]}
+
+
+async def test_a_session_that_a_client_left_while_it_was_opened_at_the_upstream_ends_too(tmp_path: Path) -> None:
+    arrived, may_go_on = asyncio.Event(), asyncio.Event()
+    may_go_on.set()
+    inner = aged(Library("alpha").server.streamable_http_app(), "handshake")
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            arrived.set()
+            await may_go_on.wait()
+        await inner(scope, receive, send)
+
+    call = rpc("tools/call", name="find_words", arguments={})
+    async with (
+        serving(slow) as upstream,
+        gateway(tmp_path, {"alpha": {"url": upstream, "trust": "annotations"}}, contracts=[]) as (url, gateway_app),
+        httpx2.AsyncClient(timeout=60) as client,
+    ):
+        upstream_sessions = gateway_app.current.links["alpha"].live.sessions
+        for _ in range(5):
+            headers = await begin_session(client, url)
+            arrived.clear()
+            may_go_on.clear()
+            running = asyncio.create_task(client.post(url, json=call, headers=headers))
+            await arrived.wait()
+            assert (await client.delete(url, headers=headers)).status_code == 200
+            may_go_on.set()
+            await running
+        async with asyncio.timeout(10):
+            while len(upstream_sessions):  # noqa: ASYNC110 (ended in the background)
+                await asyncio.sleep(0)
+
+
+async def test_the_session_at_a_replaced_upstream_ends_with_the_clients(tmp_path: Path) -> None:
+    def upstreams(url: str) -> dict[str, Any]:
+        return {"alpha": {"url": url, "trust": "annotations"}}
+
+    old, new = (aged(Library("alpha").server.streamable_http_app(), "handshake") for _ in range(2))
+    call = rpc("tools/call", name="find_words", arguments={})
+    async with (
+        serving(old) as first,
+        serving(new) as second,
+        gateway(tmp_path, upstreams(first), contracts=[]) as (url, gateway_app),
+        httpx2.AsyncClient(timeout=60) as client,
+    ):
+        headers = await begin_session(client, url)
+        assert "words" in (await client.post(url, json=call, headers=headers)).text
+        await gateway_app.use(parse_settings(configuration(tmp_path, upstreams(second), contracts=[])))
+        assert "words" in (await client.post(url, json=call, headers=headers)).text
+        upstream_sessions = gateway_app.current.links["alpha"].live.sessions
+        assert len(upstream_sessions) == 1
+        await client.delete(url, headers=headers)
         async with asyncio.timeout(10):
             while len(upstream_sessions):  # noqa: ASYNC110 (ended in the background)
                 await asyncio.sleep(0)

@@ -179,7 +179,7 @@ class MergedServer:
         except BaseException:
             session.subscriptions.pop(uri, None)
             raise
-        session.at_end[f"watch {uri}"] = lambda: offer.upstream_subscriptions.leave(uri, caller)
+        session.when_over(f"watch {uri}", lambda: offer.upstream_subscriptions.leave(uri, caller))
         return b"{}"
 
     async def unsubscribe(self, mcp_request: McpRequest) -> bytes:

@@ -123,19 +123,24 @@ class HttpLink(McpLink):
             return await run(SessionContext(LATEST_MODERN_VERSION, None, capabilities, self._owner(principal)))
         # A modern client states its capabilities with each request, and one without a session has none.
         capabilities = asks_of(mcp_request.capabilities) if mcp_request.era is Era.MODERN else {}
-        owner: Hashable = (principal.tenant, principal.id, repr(sorted(capabilities.items())))
+        caller, credential = (principal.tenant, principal.id), self._owner(principal)
+        # Callers of one name may have accounts of their own, so a session belongs to an account too.
+        owner: Hashable = (credential, caller, repr(sorted(capabilities.items())))
         if session is not None:
-            owner, capabilities = session.id, asks_of(mcp_request.capabilities)
-            session.at_end.setdefault(self.name, lambda: server.sessions.end(owner))
-        for last in (False, True):
-            caller, credential = (principal.tenant, principal.id), self._owner(principal)
-            async with server.sessions.in_use(owner, capabilities, caller, credential) as peer:
-                try:
-                    return await run(peer)
-                except SessionLost:  # Nothing was done, so try once more in a new session.
-                    server.sessions.forget(owner, peer)
-                    if last:
-                        raise NotReached(f"upstream {self.name!r} drops every session at once") from None
+            owner, capabilities = (credential, session.id), asks_of(mcp_request.capabilities)
+            session.at_end[f"{self.name} {credential}"] = lambda: server.sessions.end(owner)
+        try:
+            for last in (False, True):
+                async with server.sessions.in_use(owner, capabilities, caller, credential) as peer:
+                    try:
+                        return await run(peer)
+                    except SessionLost:  # Nothing was done, so try once more in a new session.
+                        server.sessions.forget(owner, peer)
+                        if last:
+                            raise NotReached(f"upstream {self.name!r} drops every session at once") from None
+        finally:
+            if session is not None and session.is_over:  # It ended meanwhile, perhaps before this one was opened.
+                session.when_over(self.name, lambda: server.sessions.end(owner))
         raise AssertionError
 
     async def close(self) -> None:
