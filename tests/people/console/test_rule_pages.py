@@ -125,7 +125,10 @@ async def test_a_change_is_tried_on_recorded_calls_and_changes_nothing(tmp_path:
         ("guards: [", "Line 2"),
         ("limits: [{calls: none, per: 1m}]", "a whole number is expected"),
         ("upstreams: {x: {url: 'http://x.test'}}", "Only guards, limits and budgets can be tried, not upstreams"),
-        ("guards: [{rule: bounds, fields: [a], most: '${HOME}'}]", "guards"),
+        ("guards: [{rule: bounds, fields: [a], most: '${HOME}'}]", "Variables are not read here"),
+        ("limits: [{calls: '${HOME}', per: 1m}]", "Variables are not read here"),
+        ("limits: 'file:/etc/hostname'", "limits: `file:` is not read"),
+        ("limits: [{calls: 'exec:hostname', per: 1m}]", "limits.0.calls: `exec:` is not read"),
     ],
 )
 async def test_wrong_rules_are_named_beside_the_field_and_kept(rules: str, said: str, tmp_path: Path) -> None:

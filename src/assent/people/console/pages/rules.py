@@ -200,9 +200,11 @@ async def _tried(page: PageRequest, since: str) -> dict[str, Any]:
 
 
 def _read(text: str) -> Any:
-    """The settings of a form; ApiProblem says what is wrong. No reference to the environment is resolved."""
+    """The settings of a form; ApiProblem says what is wrong. No variable, file or command is read for it."""
+    if "${" in text:
+        raise ApiProblem("api.invalid", "rules: variables are not read here. Write their values instead of ${...}.")
     try:
-        given = parse_settings(text, references=References({}, unused=["*"]))
+        given = parse_settings(text, references=References({}, found=True))
     except SettingsError as error:
         fault = error.faults[0]
         place = ", ".join(filter(None, (f"line {fault.line}" if fault.line else "", fault.field)))
