@@ -20,8 +20,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 PACKAGE = ROOT / "src/assent"
-LARGEST_WHEEL = 1_750_000
-"""The goal is 1.5 MB, which needs about 84,000 lines of source; 96,600 lines are 1.68 MB."""
+LARGEST_WHEEL = 1_700_000
+"""The goal is 1.5 MB. Of 1.69 MB, 1.45 MB are the 637 modules, so only less source gets there."""
 SBOM_TOOL = "cyclonedx-bom>=7,<8"
 TOOL = {"name": "delete_user", "description": "Deletes a user for good.", "inputSchema": {"type": "object"}}
 
