@@ -22,6 +22,7 @@ from support.gateway.gateways import Shop, configuration
 from support.gateway.wrap_process import ASSENT, home, running
 from support.processes.servers import commanded
 from support.store_suite.drafts import NOW, claim_draft, entry
+from support.stores.earlier_versions import make_store_of_0_2_0
 
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00"
 
@@ -90,6 +91,15 @@ async def test_claims_in_doubt_are_mentioned_when_the_gateway_starts(tmp_path: P
         file.write_text(configuration(tmp_path, {"shop": {"url": shop}}, store="sqlite:///doubtful.db"))
         async with commanded("serve", "-c", str(file), "--port", "0") as command:
             await command.said("WARNING .*1 claims are in doubt. List them: assent claims list")
+
+
+async def test_a_migration_is_mentioned_when_the_gateway_starts(tmp_path: Path) -> None:
+    make_store_of_0_2_0(tmp_path / "old.db")
+    async with over_http(Shop().server) as shop:
+        file = tmp_path / "assent.yaml"
+        file.write_text(configuration(tmp_path, {"shop": {"url": shop}}, store="sqlite:///old.db"))
+        async with commanded("serve", "-c", str(file), "--port", "0") as command:
+            await command.said("WARNING .*Migrating: the store has schema 7.*earlier versions cannot open it")
 
 
 async def test_claims_in_doubt_are_mentioned_when_wrap_starts(tmp_path: Path) -> None:

@@ -63,16 +63,22 @@ def checks(config: Path | None, offline: bool) -> Iterator[Check]:
     if settings is not None:
         yield from _guards(settings)
         yield from _changed_defaults(settings)
+        store = _store(settings)
+        older = store.verdict == "warn"
+        if older:  # Opening it would migrate it.
+            settings = settings.model_copy(update={"store": "memory://"})
         yield from _protections(settings)
-        yield _store(settings)
+        yield store
         yield _keys(settings)
         for name, upstream in settings.upstreams.items():
             missing = _programs(name, upstream)
-            yield from _upstream(name, settings, offline) if missing is None else [missing]
+            unknown = offline or (older and upstream.auth is not None)  # Its credentials are in the store.
+            yield from _upstream(name, settings, unknown) if missing is None else [missing]
             yield from check_sandbox(name, upstream, settings)
         yield _confirmers(settings)
-        running = _running(settings)
-        yield _gateway(settings, running)
+        if not older:
+            running = _running(settings)
+            yield _gateway(settings, running)
         yield _engine(config, settings)
     yield from _clients(running)
     yield from _hooks()
@@ -258,12 +264,15 @@ async def _seen(settings: Settings) -> list[SeenServer]:
 
 
 def _store(settings: Settings) -> Check:
-    from assent.stores.inspect import check_store
+    from assent.stores.inspect import check_store, older_schema
 
     try:
         asyncio.run(check_store(settings.store))
+        older = asyncio.run(older_schema(settings.store))
     except (AssentError, OSError) as error:
         return Check("fail", f"the store cannot be used: {error}", "check `store:`, then run `assent store check`")
+    if older:
+        return Check("warn", older, "copy the database (docs/upgrade.md), then run `assent store migrate`")
     return Check("ok", f"the store {settings.store.split('@')[-1]} can be used")
 
 

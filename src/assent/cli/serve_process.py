@@ -31,7 +31,7 @@ from assent.gateway.status_pages import StatusPages
 from assent.people.accounts import accounts_without_passkey
 from assent.people.console.start import console_in_front, keep_address, store_mark
 from assent.ports import Store
-from assent.stores.inspect import check_store, in_doubt, schema_of
+from assent.stores.inspect import check_store, in_doubt, older_schema, schema_of
 from assent.stores.open import open_store
 from assent.upstreams.compiled_tools import NO_CONTRACT
 from assent.web.http import is_loopback
@@ -41,10 +41,10 @@ logger = logging.getLogger(__name__)
 _ANSWERS_WITHIN = 30.0
 
 
-def load(config: Path | None, host: str) -> Settings:
+def load(config: Path | None, host: str, migrate: bool = True) -> Settings:
     """The settings, which may be served at this address."""
     settings = find_settings(config)
-    check_bind(settings, host, lambda: asyncio.run(has_stored_keys(settings)))
+    check_bind(settings, host, lambda: asyncio.run(has_stored_keys(settings, migrate)))
     if not settings.upstreams:
         raise SettingsError(Fault("no upstream is configured", "`assent add` adds a server", "upstreams"))
     return settings
@@ -60,7 +60,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 def check(config: Path | None, host: str) -> None:
     """Checks the configuration and the upstreams' tools."""
-    settings = load(config, host)
+    settings = load(config, host, migrate=False)
     asyncio.run(_check(settings))
     click.echo("The configuration is valid.", err=True)
 
@@ -77,6 +77,9 @@ def start(config: Path | None, host: str, port: int, log_format: str, log_level:
 async def _check(settings: Settings) -> None:
     """Raises for everything that would prevent a start or leave a contract without a tool; changes nothing."""
     await check_store(settings.store)
+    if older := await older_schema(settings.store):
+        click.echo(f"warning: {older}. Copy the database first (docs/upgrade.md)", err=True)
+        settings = settings.model_copy(update={"store": "memory://"})
     Keyring(Path(settings.secrets.directory)).check()
     anchors_of(settings)
     if settings.lock_file is not None:
@@ -113,6 +116,8 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     stop_telemetry = load_feature("telemetry").start_telemetry(settings.telemetry) if settings.telemetry.otlp else None
     listener = listen(host, port)
     port = listener.getsockname()[1]
+    if older := await older_schema(settings.store):
+        logger.warning("Migrating: %s.", older)
     gateway_app = await open_gateway(at_port(settings, host, port))
     pages = StatusPages(gateway_app, await store_mark(gateway_app.store))
     server = make_server(gateway_app.app(console_in_front(gateway_app, pages)), lifespan="off")
@@ -205,10 +210,15 @@ async def following(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def has_stored_keys(settings: Settings) -> bool:
-    """Whether the store has an API key that is not revoked. A store that does not exist yet is not created."""
+async def has_stored_keys(settings: Settings, migrate: bool) -> bool:
+    """Whether the store has an API key that is not revoked. A store that does not exist yet is not created.
+
+    Without `migrate`, a store of an older schema is not opened, and counts as one with keys.
+    """
     if (await schema_of(settings.store))[0] == 0:
         return False
+    if not migrate and await older_schema(settings.store):
+        return True
     store = await open_store(settings.store)
     try:
         return await _keeps_keys(store)

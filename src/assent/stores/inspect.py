@@ -27,6 +27,17 @@ async def schema_of(url: str) -> tuple[int, int]:
     return 0, 0
 
 
+async def older_schema(url: str) -> str:
+    """What opening this store would change for good: its schema is older than this version's. Empty if nothing."""
+    found, newest = await schema_of(url)
+    if found in (0, newest):
+        return ""
+    return (
+        f"the store has schema {found}. This version migrates it to {newest} when it first opens it, "
+        "and earlier versions cannot open it from then on"
+    )
+
+
 async def open_existing(url: str) -> Store:
     """Open a store that exists: a command that only looks must not leave an empty one behind."""
     if not url.startswith("memory:") and (await schema_of(url))[0] == 0:
