@@ -65,7 +65,7 @@ def test_gaps_and_doubts_are_named(tmp_path: Path) -> None:
     connection.close()
     said = run(tmp_path, "check").output
     assert "gap after entry -1" in said
-    assert "1 claims are in doubt" in said
+    assert "1 claim is in doubt" in said
 
 
 @pytest.mark.parametrize("command", ["migrate", "check"])

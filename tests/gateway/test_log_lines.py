@@ -90,7 +90,7 @@ async def test_claims_in_doubt_are_mentioned_when_the_gateway_starts(tmp_path: P
         file = tmp_path / "assent.yaml"
         file.write_text(configuration(tmp_path, {"shop": {"url": shop}}, store="sqlite:///doubtful.db"))
         async with commanded("serve", "-c", str(file), "--port", "0") as command:
-            await command.said("WARNING .*1 claims are in doubt. List them: assent claims list")
+            await command.said("WARNING .*1 claim is in doubt. List them: assent claims list")
 
 
 async def test_a_migration_is_mentioned_when_the_gateway_starts(tmp_path: Path) -> None:
@@ -111,4 +111,4 @@ async def test_claims_in_doubt_are_mentioned_when_wrap_starts(tmp_path: Path) ->
     ) as client:
         await client.greet()
         _, words = await client.end()
-    assert "assent wrap: 1 claims are in doubt. List them: assent claims list" in words
+    assert "assent wrap: 1 claim is in doubt. List them: assent claims list" in words

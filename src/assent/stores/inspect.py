@@ -61,7 +61,8 @@ async def in_doubt(store: Store, now: float) -> str:
     """How many claims are in doubt and what to do about it; empty if there are none."""
     unsettled = await store.claims(states=[State.STARTED, State.SUSPENDED, State.IN_DOUBT], limit=10_000)
     doubts = sum(record.state_at(now) is State.IN_DOUBT for record in unsettled)
-    return f"{doubts} claims are in doubt. List them: assent claims list" if doubts else ""
+    counted = "1 claim is" if doubts == 1 else f"{doubts} claims are"
+    return f"{counted} in doubt. List them: assent claims list" if doubts else ""
 
 
 def _sqlite_schema(path: Path) -> int:
