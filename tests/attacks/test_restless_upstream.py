@@ -66,7 +66,7 @@ async def test_everything_else_has_a_turn_while_a_thousand_tools_are_taken_in(tm
 async def test_an_upstream_that_always_says_its_tools_changed_is_asked_after_a_pause() -> None:
     asked, rests, resting = list[str](), list[float](), asyncio.Event()
 
-    async def refresh(name: str) -> float:
+    async def refresh(name: str, announced: bool) -> float:
         asked.append(name)
         watcher.refresh_now(name)  # it changed again while we looked
         return 2.0
