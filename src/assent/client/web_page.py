@@ -208,7 +208,7 @@ class WebPage:
             listener = bind("127.0.0.1", self._port)
             self._port = listener.getsockname()[1]
             self._hosts = frozenset(f"{name}:{self._port}".encode() for name in ("127.0.0.1", "localhost"))
-            self._server = server = _Server(make_server(self._app, drain=1, lifespan="off", interface="asgi3").config)
+            self._server = server = _Server(make_server(self._app, drain=1, lifespan="off").config)
             self._serving = asyncio.create_task(server.serve(sockets=[listener]))
 
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
