@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -22,7 +21,7 @@ SENT = {"text": ARGUMENT, "deep": {"list": [{"in": ARGUMENT}]}}
 
 
 async def log_of(world: World) -> str:
-    return json.dumps([asdict(one.entry) for one in await world.store.entries()])
+    return json.dumps([one.entry._asdict() for one in await world.store.entries()])
 
 
 async def facts_of(world: World) -> str:
