@@ -108,7 +108,8 @@ async def call(url: str, tool: str, **params: Any) -> dict[str, Any]:
 
 
 async def test_an_upstreams_own_question_never_collects_the_answer_to_ours(tmp_path: Path) -> None:
-    hello = rpc("initialize", protocolVersion="2025-11-25", capabilities=CAN_ASK, clientInfo={"name": "x", "version": "1"})
+    client_info = {"name": "x", "version": "1"}
+    hello = rpc("initialize", protocolVersion="2025-11-25", capabilities=CAN_ASK, clientInfo=client_info)
     async with before(tmp_path, modern=False) as (url, upstream), httpx2.AsyncClient(timeout=60) as client:
         opened = await client.post(url, json=hello, headers=HEADERS)
         headers = {**HEADERS, "mcp-session-id": opened.headers["mcp-session-id"]}
