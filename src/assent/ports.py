@@ -173,7 +173,6 @@ class Store(Protocol):
 
     async def claim_by_id(self, claim_id: str) -> ClaimRecord | None:
         """The claim with that id. An attacker who alters the row gains: a wrong answer to a retry."""
-        ...
 
     def claim(
         self, draft: ClaimRecord, entry: Entry, approval: str | None, now: float, quotas: Quotas = NOTHING
@@ -185,13 +184,11 @@ class Store(Protocol):
         if the quotas do not allow the call. An attacker who deletes the row gains a second effect; one who alters a
         count gains spending beyond the limit.
         """
-        ...
 
     async def retake(
         self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry
     ) -> ClaimRecord | None:
         """Take over a claim that is in doubt or suspended and still at `epoch`: started, epoch + 1. Otherwise None."""
-        ...
 
     async def mark_in_doubt(self, claim_id: str, epoch: int, now: float, entry: Entry) -> ClaimRecord | None:
         """Mark a claim at `epoch` whose lease has ended as in doubt, with epoch + 1, so that its late owner can no
@@ -199,22 +196,18 @@ class Store(Protocol):
 
         Returns a claim that is already marked unchanged, and None for any other claim.
         """
-        ...
 
     async def settle(self, claim_id: str, epoch: int, settlement: Settlement, entries: Sequence[Entry]) -> bool:
         """End or suspend a claim of that epoch that has not ended. A late owner gets False and nothing is written.
 
         A reservation in a budget is returned if nothing was done (`failed_no_effect`), and is spent otherwise.
         """
-        ...
 
     async def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
         """Extend the leases of started claims that are still at the given epochs; ignore all others."""
-        ...
 
     async def wait_until_ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
         """Wait until the claim is no longer started, at most `timeout` seconds, and return its record."""
-        ...
 
     async def claims(
         self,
@@ -226,17 +219,14 @@ class Store(Protocol):
         limit: int = 100,
     ) -> list[ClaimRecord]:
         """Claims as stored, newest first; optionally of one tenant or principal, or after a cursor."""
-        ...
 
     async def admit(self, quotas: Quotas, now: float) -> None:
         """Charge the quotas of a call that makes no claim. Raises RateLimited or OverBudget, and charges nothing,
         if they do not allow it.
         """
-        ...
 
     async def afford(self, quotas: Quotas, now: float) -> None:
         """Check the quotas at `now`: raise as `admit` would, and charge nothing."""
-        ...
 
     async def ask(
         self,
@@ -254,7 +244,6 @@ class Store(Protocol):
         (another call with the same key has used up the approval), StoreError if the draft's id exists. An attacker
         who alters a row gains: an effect that no person approved.
         """
-        ...
 
     async def decide(self, approval_id: str, decision: Decision, now: float, entry: Entry) -> Approval | None:
         """Add a person's decision to a pending approval. None if it is not pending, or if the person has already
@@ -262,19 +251,15 @@ class Store(Protocol):
 
         The decision `reopen` takes back a decline, or a yes that is not used up; None for any other approval.
         """
-        ...
 
     async def approval(self, approval_id: str) -> Approval | None:
         """The approval with that id, in any state."""
-        ...
 
     async def approval_for(self, binding: str, now: float) -> Approval | None:
         """The approval that answers for a binding: the newest that is not expired or consumed."""
-        ...
 
     async def decided(self, approval_id: str, timeout: float) -> Approval | None:
         """Wait until the approval is decided, at most `timeout` seconds, and return its current state."""
-        ...
 
     async def approvals(
         self,
@@ -286,29 +271,24 @@ class Store(Protocol):
         limit: int = 100,
     ) -> list[Approval]:
         """Approvals, newest first; with `pending_at` only those that are pending at that time."""
-        ...
 
     async def urgent_approvals(
         self, now: float, *, tenant: str | None = None, requester: str | None = None, skip: int = 0, limit: int = 100
     ) -> list[Approval]:
         """Pending approvals in the order of `urgency_of`, without the first `skip` of them."""
-        ...
 
     async def count_pending(
         self, now: float, *, tenant: str | None = None, requester: str | None = None
     ) -> tuple[int, float | None]:
         """How many approvals are pending, and when the first of them expires."""
-        ...
 
     async def decided_approvals(
         self, *, tenant: str | None = None, requester: str | None = None, limit: int = 100
     ) -> list[Approval]:
         """Approvals that were decided or used up, those asked last first."""
-        ...
 
     async def last_used_approval(self, tenant: str, requester: str, tool: str, before: float) -> Approval | None:
         """The newest approval of this requester for this tool, asked before a time, that a call has used."""
-        ...
 
     async def add_key(self, record: KeyRecord, entry: Entry) -> None:
         """Keep a new key and append the entry. Raises StoreError if a key with that digest exists.
@@ -316,19 +296,15 @@ class Store(Protocol):
         An attacker who inserts a row can act as the principal in it. Reading rows gives no access: keys are stored
         hashed.
         """
-        ...
 
     async def revoke_key(self, digest: str, now: float, entry: Entry) -> KeyRecord | None:
         """Revoke a key permanently and return it. None, and nothing is written, if it is unknown or already revoked."""
-        ...
 
     async def key_by_digest(self, digest: str) -> KeyRecord | None:
         """The key with that digest, revoked or not."""
-        ...
 
     async def keys(self, *, start: str = "", limit: int = 1000) -> list[KeyRecord]:
         """Keys whose visible start has the prefix `start`, newest first, including revoked ones."""
-        ...
 
     async def put_document(
         self, draft: Document, now: float, *, expected: int | None = None, entry: Entry | None = None
@@ -338,23 +314,19 @@ class Store(Protocol):
         With `expected`, only if the stored version is that one (0: no such document); otherwise return None and write
         nothing. An expired document counts as absent.
         """
-        ...
 
     async def delete_document(
         self, kind: str, id: str, now: float, *, expected: int | None = None, entry: Entry | None = None
     ) -> Document | None:
         """Delete a document and return it; None, and nothing written, if it is absent or of another version."""
-        ...
 
     async def document(self, kind: str, id: str, now: float) -> Document | None:
         """The document of that kind and id, unless it has expired at `now`."""
-        ...
 
     async def documents(
         self, kind: str, now: float, *, tenant: str | None = None, after: str = "", limit: int = 1000
     ) -> list[Document]:
         """Unexpired documents of a kind, by id; only those after an id, and of one tenant, where given."""
-        ...
 
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
         """Delete records that are no longer needed, at most `limit` of each kind, so that other writers do not wait
@@ -363,11 +335,9 @@ class Store(Protocol):
         Removes the results of claims whose retention has ended at `now` (the claim itself stays and still prevents
         a second run), approvals that have been unusable since `before`, counts that ran out, and expired documents.
         """
-        ...
 
     def check(self) -> None:
         """Raise StoreError if `append` would raise now. A call that cannot be recorded must not start."""
-        ...
 
     def append(self, entry: Entry) -> None:
         """Append an entry with the next batch, after everything that this process wrote before.
@@ -375,23 +345,18 @@ class Store(Protocol):
         Raises StoreError while earlier entries could not be written. The store retries those, so no entry is lost
         silently.
         """
-        ...
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[LogEntry]:
         """Durable entries in log order, numbered from 0 without gaps."""
-        ...
 
     async def sealed(self, *, after: int = -1, limit: int = 1000) -> list[RawLogRow]:
         """The same entries as raw rows, not yet verified."""
-        ...
 
     async def leaves(self, start: int, stop: int) -> list[bytes]:
         """The leaves of the entries start to stop, without their values; fewer if the log is shorter."""
-        ...
 
     async def length(self) -> int:
         """The number of durable entries."""
-        ...
 
     async def erase(self, index: int, fields: Sequence[str], entry: Entry) -> None:
         """Delete values of an entry together with their salts, and append the entry that records the erasure: both
@@ -399,17 +364,14 @@ class Store(Protocol):
 
         Raises StoreError, and writes nothing, if one of the values does not exist.
         """
-        ...
 
     async def flush(self) -> None:
         """Return when every entry noted so far is durable."""
-        ...
 
     async def close(self) -> None:
         """Write what was noted and close the store; a second call does nothing. Raises StoreError if an entry could
         not be written.
         """
-        ...
 
 
 class Upstream(Protocol):
@@ -421,11 +383,9 @@ class Upstream(Protocol):
         Raises NotReached or NotRun (nothing was done), OutcomeUnknown or ToolFailed. Any other exception counts as
         OutcomeUnknown.
         """
-        ...
 
     async def read(self, tool: str, arguments: Mapping[str, Any], call: Call) -> dict[str, Any]:
         """The result of another, read-only tool (an estimate, a look-up) that a call needs."""
-        ...
 
 
 class Policies(Protocol):
@@ -436,15 +396,12 @@ class Policies(Protocol):
 
     def judge_tool(self, principal: Principal, tool: Tool) -> PolicyVerdict:
         """What follows from principal and tool alone."""
-        ...
 
     def reads_budget(self, call: Call) -> bool:
         """Whether a policy for this call reads how much of a budget is used."""
-        ...
 
     def judge_call(self, call: Call, now: float, used_percent: int = 0) -> PolicyVerdict:
         """What the policies decide that read arguments, the time or `used_percent` of the fullest budget."""
-        ...
 
     def judge_other(
         self, principal: Principal, action: str, kind: str, name: str, upstream: str | None, now: float
@@ -452,11 +409,9 @@ class Policies(Protocol):
         """What policies decide about `resources/read`, `prompts/get` and `completion/complete`; `kind` is Resource or
         Prompt.
         """
-        ...
 
     def governs_others(self) -> bool:
         """Whether any policy can apply to these."""
-        ...
 
 
 class Work(Protocol):
@@ -466,11 +421,9 @@ class Work(Protocol):
         """Run an effect to its end even if the caller disconnects; release its `presence` once the caller is not
         needed.
         """
-        ...
 
     def holding(self, claim_id: str | None, epoch: int) -> AbstractContextManager[None]:
         """Keep a claim's lease alive while its effect runs."""
-        ...
 
 
 class AuditEvidence(Protocol):
@@ -478,19 +431,15 @@ class AuditEvidence(Protocol):
 
     async def status(self) -> dict[str, Any]:
         """The newest checkpoint, the anchors, what signing complains about, and the last verification."""
-        ...
 
     async def prove(self, index: int, leaf: bytes) -> dict[str, Any]:
         """The inclusion proof of an entry under the newest checkpoint, or why there is none. Signs nothing."""
-        ...
 
     def verify(self, by: Principal) -> bool:
         """Begin to check the whole log in the background; False if that is under way already."""
-        ...
 
     async def bundle(self, *, values: bool) -> AsyncIterator[bytes]:
         """The whole log for an auditor, as the pieces of a .zip archive. Raises AssentError if there is none."""
-        ...
 
 
 def _no_page(_path: str) -> str | None:
