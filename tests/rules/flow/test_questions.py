@@ -121,6 +121,8 @@ async def call_of(arguments: dict[str, Any]) -> Call:
          {"in": "Order 4711: two chairs for Ann"}),
         (text('{"all": [{"id": "x1", "name": "x1", "owner": {"login": "ann"}}]}'), {"item_id": "x1"}, {"from": "ann"}),
         (text('{"id": "z9", "subject": "\\u202eevil"}'), {"id": "z9"}, {"title": "\u202eevil"}),
+        (text('{"orders": {"o-1": {"customer": "Ann", "total": 9}}}'), {"order": "o-1"}, {"to": "Ann", "amount": "9"}),
+        ({"structuredContent": {"by_id": {"ann": {"name": "Ann Lee"}}}}, {"user_id": "ann"}, {"title": "Ann Lee"}),
         (text("Nothing of it"), {"file_id": "f-200"}, {}),
     ],
 )  # fmt: skip
@@ -140,6 +142,12 @@ async def test_an_id_is_found_in_results_of_every_form(
 async def test_an_id_that_the_user_wrote_needs_no_explanation_and_a_plain_word_is_no_id() -> None:
     memory, key = RecordMemory(), ("t", "p", "c")
     assert memory.named_by(key, await call_of({"file_id": "f-200", "folder_id": "inbox"}), "Delete f-200", 0.0) == ()
+
+
+async def test_a_field_is_no_id_of_the_object_that_it_holds() -> None:
+    memory, key = RecordMemory(), ("t", "p", "c")
+    memory.keep(key, "look", text('{"order": 7, "customer": {"name": "Ann"}}'), 1.0, 100)
+    assert memory.named_by(key, await call_of({"role": "customer"}), "", 0.0) == ()
 
 
 async def test_hidden_characters_of_a_title_are_written_out() -> None:

@@ -122,7 +122,9 @@ def _fields_in(body: str | Mapping[str, Any], wanted: Mapping[str, str]) -> Iter
             return
     for record in _records(parsed):
         for text, name in wanted.items():
-            if _names(record, text, name) and (fields := _shown(record, text)):
+            keyed = record.get(text) if _ID.search(name) or _OPAQUE.fullmatch(text) else None
+            named = keyed if isinstance(keyed, Mapping) else record if _names(record, text, name) else None
+            if named is not None and (fields := _shown(named, text)):
                 yield text, fields
 
 
