@@ -76,7 +76,7 @@ async def test_an_upstream_that_always_says_its_tools_changed_is_asked_after_a_p
         resting.set()
         await asyncio.Event().wait()
 
-    watcher = monitor.UpstreamMonitor(refresh, lambda name: False, lambda message: None, rest)
+    watcher = monitor.UpstreamMonitor(refresh, lambda name: False, lambda message, upstream: None, rest)
     watcher.begin("things", UpstreamLink("things"))
     watcher.refresh_now("things")
     await asyncio.wait_for(resting.wait(), 10)

@@ -50,7 +50,7 @@ class GatewayApp:
         self.upstream_monitor = UpstreamMonitor(
             self.reload,
             lambda name: name in self.tools.troubles,
-            lambda message: self.runtime.notifications.publish(message),
+            lambda message, name: self.runtime.notifications.publish(message, name),
         )
         asked = Callbacks(lambda: self.current.public_scopes(), self._signing_plan, self._reauthenticate, self._other)
         self.runtime = open_runtime(settings, store, asked, self.upstream_monitor.subscriptions, adapt, around)

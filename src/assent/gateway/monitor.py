@@ -34,7 +34,7 @@ class UpstreamMonitor:
         self,
         refresh: Callable[[str, bool], Awaitable[float]],
         is_troubled: Callable[[str], bool],
-        notice: Callable[[dict[str, Any]], None],
+        notice: Callable[[dict[str, Any], str], None],
         rest: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`refresh` loads the tools of an upstream, and is told whether the upstream announced a change."""
@@ -76,7 +76,7 @@ class UpstreamMonitor:
             self._announced.add(name)
             self._stale[name].set()
         else:
-            self._notice(message)
+            self._notice(message, name)
 
     async def _keep_fresh(self, name: str) -> None:
         stale = self._stale[name]

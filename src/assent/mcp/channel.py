@@ -35,6 +35,7 @@ class ClientChannel(StreamListener, Protocol):
 
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+UPDATED = "notifications/resources/updated"
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 """The key in `_meta` of a notification that names its subscription."""
 _QUESTIONS = {"elicitation": ("form", "url"), "sampling": ("context", "tools"), "roots": ()}

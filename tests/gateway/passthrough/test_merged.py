@@ -173,6 +173,34 @@ async def test_a_subscriber_hears_of_its_resource_and_of_no_other(era: str, upst
         assert heard.get_nowait() == mine
 
 
+@pytest.mark.parametrize("upstream", UPSTREAM_ERAS)
+async def test_an_upstream_says_nothing_of_the_resources_of_another(era: str, upstream: str, tmp_path: Path) -> None:
+    heard: list[str] = []
+
+    async def on_message(message: Any) -> None:
+        if isinstance(message, types.ResourceUpdatedNotification):
+            heard.append(str(message.params.uri))
+
+    async with libraries(tmp_path, (upstream, upstream)) as (url, *_):
+        async with AsyncExitStack() as stack:
+            client = await stack.enter_async_context(Client(url, mode=era, message_handler=on_message))  # type: ignore[arg-type]
+            theirs, mine = "alpha://books/1", "beta://books/1"
+            if era == "legacy":
+                for uri in (theirs, mine):
+                    await client.subscribe_resource(uri)
+            else:
+                stream = await stack.enter_async_context(client.listen(resource_subscriptions=[theirs, mine]))
+            for uri in (theirs, mine):
+                await client.call_tool("beta_get_news", {"uri": uri})
+            async with asyncio.timeout(10):
+                if era == "legacy":
+                    while not heard:  # noqa: ASYNC110 (the client has no event for it)
+                        await asyncio.sleep(0.01)
+                else:
+                    assert (await anext(stream)).uri == mine
+    assert theirs not in heard
+
+
 async def test_an_upstreams_own_list_changes_are_heard_at_once(era: str, tmp_path: Path) -> None:
     heard: asyncio.Queue[str] = asyncio.Queue()
 

@@ -18,7 +18,7 @@ def table() -> SessionTable:
 
 async def test_a_listener_hears_what_it_asked_for_and_nothing_else() -> None:
     notifications = Notifications(table())
-    with notifications.listening({"toolsListChanged": True, "resourceSubscriptions": ["x://a"]}) as listener:
+    with notifications.listening({"toolsListChanged": True, "resourceSubscriptions": {"x://a": "shop"}}) as listener:
         for message in (
             {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"},
             {"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "log"}},
@@ -28,7 +28,7 @@ async def test_a_listener_hears_what_it_asked_for_and_nothing_else() -> None:
             updated("x://a/part"),
             TOOLS_CHANGED,
         ):
-            notifications.publish(message)
+            notifications.publish(message, "shop")
         assert await listener.next() == updated("x://a/part")
         assert await listener.next() == TOOLS_CHANGED
         notifications.end()
@@ -40,10 +40,23 @@ async def test_a_session_hears_of_lists_and_of_its_own_resources() -> None:
     one, two = sessions.open("ann"), sessions.open("ann")
     one.subscriptions["x://a"] = "shop"
     notifications = Notifications(sessions)
-    notifications.publish(updated("x://a"))
+    notifications.publish(updated("x://a"), "shop")
     notifications.publish(TOOLS_CHANGED)
     assert b"resources/updated" in await one.next_message()
     assert b"tools/list_changed" in await two.next_message()
+
+
+async def test_an_update_counts_only_from_the_upstream_that_owns_the_resource() -> None:
+    sessions = table()
+    session, notifications = sessions.open("ann"), Notifications(sessions)
+    session.subscriptions["x://a"] = "shop"
+    with notifications.listening({"resourceSubscriptions": {"x://a": "shop"}}) as listener:
+        for upstream, uri in (("other", "x://a"), ("other", "x://a/part"), ("shop", "x://a/part")):
+            notifications.publish(updated(uri), upstream)
+        assert b"x://a/part" in await session.next_message()
+        notifications.end()
+        assert await listener.next() == updated("x://a/part")
+        assert await listener.next() is None
 
 
 async def test_a_listener_that_does_not_read_holds_a_bounded_number() -> None:

@@ -200,10 +200,10 @@ class MergedServer:
         requested = mcp_request.params["notifications"]
         meta = {SUBSCRIPTION_ID: mcp_request.id}
         wanted: dict[str, Any] = {flag: True for flag in CHANGES.values() if requested.get(flag)}
-        async with self._watching(requested.get("resourceSubscriptions") or [], mcp_request) as uris:
-            if uris:
-                wanted["resourceSubscriptions"] = uris
-            with self._notifications.listening(wanted) as listener:
+        async with self._watching(requested.get("resourceSubscriptions") or [], mcp_request) as owners:
+            if owners:
+                wanted["resourceSubscriptions"] = list(owners)
+            with self._notifications.listening({**wanted, "resourceSubscriptions": owners}) as listener:
                 await mcp_request.reply.notify(
                     {"jsonrpc": "2.0", "method": ACKNOWLEDGED, "params": {"notifications": wanted, "_meta": meta}}
                 )
@@ -213,8 +213,8 @@ class MergedServer:
         return orjson.dumps({"resultType": "complete", "_meta": meta})
 
     @asynccontextmanager
-    async def _watching(self, uris: Sequence[str], mcp_request: McpRequest) -> AsyncIterator[list[str]]:
-        """Watches the resources that upstreams allow, while the block runs."""
+    async def _watching(self, uris: Sequence[str], mcp_request: McpRequest) -> AsyncIterator[dict[str, str]]:
+        """Watches the resources that upstreams allow, while the block runs; yields the upstream of each."""
         if len(uris) > MOST_SUBSCRIPTIONS:
             raise RpcError(INVALID_PARAMS, f"A stream may subscribe to {MOST_SUBSCRIPTIONS} resources")
         watched: dict[str, MergedUpstream] = {}
@@ -228,7 +228,7 @@ class MergedServer:
                     watched[uri] = offer
                 except (RpcError, UpstreamError):
                     continue  # A refused resource is left out of the acknowledgement.
-            yield list(watched)
+            yield {uri: offer.source.name for uri, offer in watched.items()}
         finally:
             for uri, offer in watched.items():
                 await asyncio.shield(offer.upstream_subscriptions.leave(uri, caller))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from assent.gateway.sessions.table import SessionTable
+from assent.mcp.channel import UPDATED
 
 MOST_WAITING = 256
 CHANGES = {
@@ -15,7 +16,6 @@ CHANGES = {
     "notifications/prompts/list_changed": "promptsListChanged",
     "notifications/resources/list_changed": "resourcesListChanged",
 }
-UPDATED = "notifications/resources/updated"
 TOOLS_CHANGED: dict[str, Any] = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 LISTS_CHANGED: list[dict[str, Any]] = [
     {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"},
@@ -30,8 +30,8 @@ class NotificationListener:
         self._wanted = wanted
         self._queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(MOST_WAITING)
 
-    def offer(self, message: dict[str, Any]) -> None:
-        if self._wants(message):
+    def offer(self, message: dict[str, Any], upstream: str) -> None:
+        if self._wants(message, upstream):
             self._put(message)
 
     def end(self) -> None:
@@ -46,9 +46,9 @@ class NotificationListener:
             self._queue.get_nowait()
         self._queue.put_nowait(message)
 
-    def _wants(self, message: dict[str, Any]) -> bool:
+    def _wants(self, message: dict[str, Any], upstream: str) -> bool:
         if message["method"] == UPDATED:
-            return is_about(message, self._wanted.get("resourceSubscriptions") or ())
+            return is_about(message, upstream, self._wanted.get("resourceSubscriptions") or {})
         return self._wanted.get(CHANGES[message["method"]]) is True
 
 
@@ -60,18 +60,19 @@ class Notifications:
         self._listeners: set[NotificationListener] = set()
         self._ended = False
 
-    def publish(self, message: dict[str, Any]) -> None:
-        """Sends a changed list to all, and an updated resource to its subscribers."""
+    def publish(self, message: dict[str, Any], upstream: str = "") -> None:
+        """Sends a changed list to all, and an updated resource to who watches it at the upstream that says so."""
         if message.get("method") not in CHANGES and message.get("method") != UPDATED:
             return
         for listener in self._listeners:
-            listener.offer(message)
+            listener.offer(message, upstream)
         for session in self._sessions:
-            if message["method"] != UPDATED or is_about(message, session.subscriptions):
+            if message["method"] != UPDATED or is_about(message, upstream, session.subscriptions):
                 session.tell(message)
 
     @contextmanager
     def listening(self, wanted: Mapping[str, Any]) -> Iterator[NotificationListener]:
+        """While the block runs, a listener; `resourceSubscriptions` holds the upstream of each resource."""
         listener = NotificationListener(wanted)
         self._listeners.add(listener)
         if self._ended:
@@ -90,9 +91,11 @@ class Notifications:
             self._sessions.close(session)
 
 
-def is_about(message: dict[str, Any], uris: Any) -> bool:
-    """Whether an update concerns one of the resources or something below one."""
+def is_about(message: dict[str, Any], upstream: str, watched: Mapping[str, str]) -> bool:
+    """Whether an update of this upstream concerns one of its watched resources or something below one."""
     uri = (message.get("params") or {}).get("uri")
     if not isinstance(uri, str):
         return False
-    return uri in uris or any(uri.startswith(one.rstrip("/") + "/") for one in uris)
+    return any(
+        owner == upstream and (uri == one or uri.startswith(one.rstrip("/") + "/")) for one, owner in watched.items()
+    )

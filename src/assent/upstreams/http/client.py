@@ -69,6 +69,7 @@ class HttpUpstream:
         self._takes_handshake: bool | None = None
         self.sessions = UpstreamSessions(self)
         self.suspended_calls = SuspendedCalls()
+        self.on_notice: Callable[[dict[str, Any]], None] = lambda _: None
         self.listed_resources = ListedPerOwner[tuple[str, str]]()
 
     @property

@@ -205,6 +205,7 @@ class HttpSubscriptions:
         self._open = asyncio.Event()
         self.was_heard = False
         """Whether the last stream started at all."""
+        server.on_notice = self._on_message
 
     async def listen(self, described: Described) -> None:
         """Listen until the stream ends. Raises UpstreamError if it breaks; returns if there is nothing to listen to."""

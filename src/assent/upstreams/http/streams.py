@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from assent.mcp.channel import StreamListener
+from assent.mcp.channel import UPDATED, StreamListener
 from assent.mcp.jsonrpc import cannot_be_asked
 from assent.mcp.sse import Event, EventReader, EventTooLarge, Turns
 from assent.upstreams.errors import Oversized, ProtocolViolation, UpstreamError
@@ -110,7 +110,9 @@ async def _on_message(
     client: HttpUpstream, message: dict[str, Any], peer: SessionContext, stream_listener: StreamListener | None
 ) -> None:
     if "id" not in message:
-        if stream_listener is not None:
+        if message["method"] == UPDATED:  # It belongs to subscribers, also if another caller's answer carries it.
+            client.on_notice(message)
+        elif stream_listener is not None:
             await stream_listener.notify(message)
         return
     answer = await stream_listener.answer(message) if stream_listener is not None else None
