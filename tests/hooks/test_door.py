@@ -283,6 +283,20 @@ def test_processes_that_share_a_store_settle_each_others_calls(tmp_path: Path) -
     assert asyncio.run(states()) == ["succeeded"]
 
 
+@pytest.mark.parametrize("mode", ["offered", "required, simulated: accepted"])
+async def test_a_dry_run_that_the_client_runs_is_recorded_as_the_call_that_it_was(tmp_path: Path, mode: str) -> None:
+    (tmp_path / "contracts.yaml").write_text(
+        f"tools:\n  claude-code.Bash: {{side_effect: write, dry_run: {{mode: {mode}}}}}\n"
+    )
+    observing, enforcing = (
+        Agent(f"mode: {one}\ncontracts: [{tmp_path}/contracts.yaml]") for one in ("observe", "enforce")
+    )
+    assert await observing.run("Bash", REMOVE | {"dryRun": True}) == "none"
+    assert [kind.split()[0] for kind in await observing.kinds()] == ["intent", "outcome"]
+    await enforcing.after("Bash", REMOVE | {"dryRun": True})
+    assert "rehearsal claude-code.Bash" not in await enforcing.kinds()
+
+
 @pytest.mark.parametrize(
     ("field", "more", "why"),
     [

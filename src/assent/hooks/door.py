@@ -223,9 +223,13 @@ class HookDoor:
         )
 
     def _request(self, event: HookEvent, judged: Judged, source: HookSource, key: str, ports: Ports) -> Request:
+        given, rehearsal = event.input, judged.tool.contract.dry_run
+        if rehearsal.mode != "none" and (event.kind == "after" or ports.rules.mode == "observe"):
+            # The client runs it, so it is an ordinary call.
+            given = {name: value for name, value in given.items() if name != rehearsal.argument}
         return Request(
             judged.tool.name,
-            event.input,
+            given,
             self.principal,
             keys=(key,),
             can_ask=self._may_ask(event, judged.tool, source),
