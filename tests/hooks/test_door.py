@@ -302,7 +302,7 @@ async def test_a_dry_run_that_the_client_runs_is_recorded_as_the_call_that_it_wa
     [
         ("dry_run: {mode: offered}", {"dryRun": True}, "has no dry run here"),
         ("dry_run: {mode: required, simulated: accepted}", {"dryRun": True}, "has no dry run here"),
-        ("estimate: {tool: price, amount: /price}", {}, "price"),
+        ("estimate: {tool: price, amount: /price}", {}, "can remove `estimate` from the contract"),
     ],
 )
 async def test_a_call_that_only_the_tool_could_answer_beforehand_is_denied(

@@ -46,6 +46,11 @@ _NO_DRY_RUN = (
     "Assent: {tool} has no dry run here: the client would run it. Nothing has run. Call it without the dry run, and"
     " tell the user: an operator can remove `dry_run` from its contract."
 )
+_NO_PRICE = (
+    "Assent: {tool} needs a price before it runs, and its client runs every tool, so the tool that `estimate` in its"
+    " contract names cannot be asked. Nothing has run. Do not repeat it. Tell the user: an operator can remove"
+    " `estimate` from the contract."
+)
 
 
 class Verdict(NamedTuple):
@@ -318,6 +323,8 @@ def _denied(outcome: Outcome, judged: Judged) -> Verdict:
     if isinstance(outcome, Pause):
         return Verdict("ask", f"{outcome.approval.text}{because}")
     assert isinstance(outcome, Refusal)
+    if outcome.code == "rehearse.estimate_failed":
+        return Verdict("deny", _NO_PRICE.format(tool=judged.tool.name))
     return Verdict("deny", _said(outcome) + because)
 
 
