@@ -536,6 +536,8 @@ class Rules(NamedTuple):
     """The upstreams that people connect with an account of theirs."""
     callers_from: str = "`auth:`"
     """What an operator of this edge writes to say who callers are and what they may."""
+    login_from: str = "let such callers use a token (`auth:`)"
+    """What an operator of this edge does so that callers have a login with a time and a strength."""
 
     def background(self, call: Call, now: float) -> Background:
         """What a question tells of a conversation. No approval is bound to it: it explains the call, and changes."""

@@ -77,6 +77,26 @@ async def test_a_function_knows_the_mode_of_its_caller_and_the_log_says_it(edge:
     assert {one.entry.facts.get("mode") for one in await governed.store.entries()} == {mode}
 
 
+@pytest.mark.parametrize("says_when", [True, False])
+async def test_the_remedy_of_a_step_up_works_for_a_caller_without_a_token(says_when: bool) -> None:
+    caller = Principal("ann", "agent", auth_time=950.0 if says_when else None)
+    governed = Assent(principal=lambda _: caller, now=lambda: 1000.0)
+    server = MCPServer("shop", extensions=[governed.extension()])
+
+    @server.tool()
+    @contract(side_effect="read", step_up={"max_age": "5m"})
+    def look() -> str:
+        """Looks."""
+        return "seen"
+
+    governed.apply(server)
+    async with Client(server) as client:
+        said = (await client.call_tool("look", {})).model_dump_json()
+    assert ("seen" in said) is says_when
+    assert ("say in `principal=` of `Assent(…)` when and how they signed in" in said) is not says_when
+    assert "use a token" not in said
+
+
 def test_an_unknown_choice_about_test_callers_is_refused() -> None:
     with pytest.raises(ContractError, match="test_callers"):
         Assent(test_callers="maybe")  # type: ignore[arg-type]

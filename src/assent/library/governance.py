@@ -156,6 +156,7 @@ class Governance(ABC, Generic[E]):
                 test_confirmation=test_confirmation,
                 retention=kept,
                 callers_from="`principal=`, `stdio=` or `anonymous=` of `Assent(…)`",
+                login_from="say in `principal=` of `Assent(…)` when and how they signed in (`auth_time`, `acr`)",
             ),
             command=command,
             page=self._page,

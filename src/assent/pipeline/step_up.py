@@ -12,8 +12,8 @@ from assent.pipeline.record import CallTrace
 from assent.ports import Ports, Rules
 
 _NO_LOGIN = (
-    "This caller has no login to renew: API keys and stdio have none. Tell the user. An operator can let such "
-    "callers use a token ({callers_from}), or change `step_up` in the tool's contract."
+    "This caller has no login to renew: API keys and stdio have none. Tell the user. An operator can "
+    "{login_from}, or change `step_up` in the tool's contract."
 )
 
 
@@ -42,7 +42,7 @@ def step_up(call: Call, ports: Ports, trace: CallTrace) -> None:
         return
     facts = {"acr_values": list(spec.acr)} if spec.acr else {}
     age = {"max_age": spec.max_age} if spec.max_age else {}
-    remedy = {} if call.principal.bearer else {"remedy": _NO_LOGIN.format(callers_from=ports.rules.callers_from)}
+    remedy = {} if call.principal.bearer else {"remedy": _NO_LOGIN.format(login_from=ports.rules.login_from)}
     trace.refuse_or_note("step_up", Refusal("step_up.required", lacking, **facts, **age, **remedy))
 
 
