@@ -44,11 +44,11 @@ def test_a_currency_that_no_budget_could_name_is_refused(currency: str) -> None:
         read_contract("pay", {"side_effect": "write", "cost": {"amount": "/amount", "currency": currency}})
 
 
-def check(folder: Path, budget: str) -> Result:
+def check(folder: Path, budget: str, upstream: str = "", more: str = "") -> Result:
     (folder / "pay.yaml").write_text(PAY)
     (folder / "assent.yaml").write_text(
-        f"store: sqlite:///a.db\nupstreams: {{bank: {{command: [never-started]}}}}\ncontracts: [pay.yaml]\n"
-        f"auth: {{stdio: {{kind: agent}}}}\nbudgets: [{{amount: 100, per: 1d, {budget}}}]\n"
+        f"store: sqlite:///a.db\nupstreams: {{bank: {{command: [never-started]{upstream}}}}}\ncontracts: [pay.yaml]\n"
+        f"auth: {{stdio: {{kind: agent}}}}\nbudgets: [{{amount: 100, per: 1d, {budget}}}]\n{more}"
     )
     return CliRunner().invoke(cli, ["serve", "--check", "-c", str(folder / "assent.yaml")])
 
@@ -66,6 +66,17 @@ def check(folder: Path, budget: str) -> Result:
 )
 def test_a_budget_that_some_contract_costs_is_taken(tmp_path: Path, budget: str) -> None:
     assert check(tmp_path, budget).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "more"),
+    [(("shop.pay", "pay", "bank_pay", "shop.*"), ""), (("shop_pay", "pay", "bank_pay"), "names: safe")],
+)
+def test_a_budget_may_name_a_tool_as_it_is_listed_behind_a_prefix(
+    tmp_path: Path, names: tuple[str, ...], more: str
+) -> None:
+    for name in names:
+        assert check(tmp_path, f"currency: EUR, match: {{tool: '{name}'}}", ", prefix: shop.", more).exit_code == 0
 
 
 @pytest.mark.parametrize(

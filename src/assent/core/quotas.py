@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from functools import cached_property
@@ -156,16 +156,18 @@ def _counts(line: SpendBudget, call: Call, price: Price | None) -> bool:
 
 
 def budgets_never_spent(
-    budgets: Sequence[SpendBudget], contracts: Iterable[Contract], prefixes: Iterable[str] = ()
+    budgets: Sequence[SpendBudget], contracts: Iterable[Contract], listed: Callable[[str], Iterable[str]] = lambda _: ()
 ) -> list[Fault]:
     """The money budgets that no call could spend from: no matching contract has a cost in their currency.
 
-    A contract may be listed under its own name or behind one of the prefixes.
+    A tool has the name of its contract, or one of those under which it may be `listed`.
     """
-    priced, before = [one for one in contracts if one.cost is not None or one.estimate is not None], ("", *prefixes)
+    priced = [one for one in contracts if one.cost is not None or one.estimate is not None]
     faults = []
     for index, line in enumerate(budgets):
-        matched = [one for one in priced if any(line.match.may_hold(one, prefix + one.name) for prefix in before)]
+        matched = [
+            one for one in priced if any(line.match.may_hold(one, name) for name in (one.name, *listed(one.name)))
+        ]
         if line.currency is None or any(_currency(one) in (None, line.currency) for one in matched):
             continue
         costs = ", ".join(f"{one.name} costs {_currency(one) or 'what its estimate says'}" for one in priced)

@@ -213,8 +213,11 @@ def read_pins(settings: Settings) -> AcceptedPins:
 def contracts_of(settings: Settings) -> Contracts:
     """Loads the contract files; raises if no contract spends from a configured budget."""
     found = load_written(contract_paths(settings.contracts)) if settings.contracts else []
-    prefixes = [f"{name}_" for name in settings.upstreams]
-    if faults := budgets_never_spent(settings.budgets, (one.contract for one in found), prefixes):
+
+    def listed(name: str) -> list[str]:
+        return [one for up in settings.upstreams for one in (f"{up}_{name}", settings.wire_name(up, name))]
+
+    if faults := budgets_never_spent(settings.budgets, (one.contract for one in found), listed):
         raise SettingsError(faults)
     return found
 
