@@ -58,7 +58,10 @@ def stop(config: Path | None) -> None:
     if found is None:
         click.echo("The engine does not run.", err=True)
         return
-    click.echo(f"The engine ends, and {found['servers']} servers with it.", err=True)
+    from assent.core.question import counted
+
+    servers = f", and {counted(found['servers'], 'server')} with it" if found["servers"] else ""
+    click.echo(f"The engine ends{servers}.", err=True)
 
 
 def ask_engine(kind: str, config: Path | None, *, start: bool = False) -> dict[str, Any] | None:
@@ -81,11 +84,12 @@ def status_lines(found: dict[str, Any]) -> list[str]:
     """What the engine says of itself, for a person."""
     from assent.core.question import counted, visible
 
-    memory, doors, servers = found["memory"], found["doors"], found["servers"]
+    servers, doors = found["servers"], found["doors"] / 1e6
+    more = f"; `assent wrap` takes {doors:.0f} MB more" if doors else ""
+    wrapped = f"{counted(len(servers), 'wrapped server')}{more}" if servers else "no client uses a wrapped server now"
     lines = [
-        f"The engine {found['version']} runs (process {found['process']}, {_age(found['since'])}):"
-        f" {counted(len(servers), 'server')}, {memory / 1e6:.0f} MB, and {doors / 1e6:.0f} MB in"
-        f" {counted(len(servers), 'door')}"
+        f"The engine {found['version']} runs (process {found['process']}, {_age(found['since'])},"
+        f" {found['memory'] / 1e6:.0f} MB): {wrapped}"
     ]
     lines += [
         f"  {visible(one['name'])}  process {one['process']}, {_age(one['since'])}, {counted(one['calls'], 'call')},"
@@ -96,4 +100,4 @@ def status_lines(found: dict[str, Any]) -> list[str]:
 
 
 def _age(since: float) -> str:
-    return f"since {timedelta(seconds=round(max(0.0, time.time() - since)))}"
+    return f"for {timedelta(seconds=round(max(0.0, time.time() - since)))}"
