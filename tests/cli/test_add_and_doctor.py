@@ -9,7 +9,9 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from cli.test_client_files import ASSENT, assent, place
+from support.stores.earlier_versions import make_store_of_0_2_0
 
+STORE = "store: sqlite:///assent.db\n"
 SERVER = """
 from mcp.server import MCPServer
 
@@ -56,6 +58,17 @@ def test_without_a_configuration_the_users_own_is_made_and_doctor_accepts_it(tmp
     assert report.returncode == 0, report.stdout
     assert "upstream notes: 2 tools" in report.stdout
     assert "no gateway runs on this store" in report.stdout
+
+
+def test_doctor_misses_nothing_where_servers_are_only_wrapped(tmp_path: Path) -> None:
+    place(tmp_path, "cursor").write_text(json.dumps({"mcpServers": {"notes": {"command": "true"}}}))
+    assert assent(tmp_path, "init", "--client", "cursor", "--write").returncode == 0
+    for _ in range(2):
+        report = assent(tmp_path, "doctor")
+        assert report.returncode == 0 and "warning" not in report.stdout, report.stdout
+        assert "wrapped servers and hooks need none" in report.stdout
+        assert "gateway" not in report.stdout and "since 0.3" not in report.stdout
+        (tmp_path / ".config/assent/assent.yaml").unlink(missing_ok=True)
 
 
 def test_a_server_that_does_not_answer_is_not_added(tmp_path: Path) -> None:
@@ -170,7 +183,9 @@ def test_what_is_neither_an_address_nor_a_document_is_refused_with_a_sentence(tm
 def test_doctor_names_guards_that_are_stricter_now(tmp_path: Path) -> None:
     tables = "- {rule: sql_tables, dialect: postgres, block: [x]}\n"
     repositories = "- {rule: allow_repositories, repositories: [a/b], hosts: [h]}\n"
-    (tmp_path / "assent.yaml").write_text(f"mode: enforce\nguards:\n{tables}{repositories}")
+    (tmp_path / "assent.yaml").write_text(f"{STORE}mode: enforce\nguards:\n{tables}{repositories}")
+    assert "since 0.3" not in assent(tmp_path, "doctor", "-c", "assent.yaml", "--offline").stdout
+    make_store_of_0_2_0(tmp_path / "assent.db")
     report = assent(tmp_path, "doctor", "-c", str(tmp_path / "assent.yaml"), "--offline")
     assert "guard sql_tables: since 0.3, functions that are not known to only read are refused" in report.stdout
     assert "guard allow_repositories" not in report.stdout
@@ -194,9 +209,10 @@ def test_doctor_says_what_is_stricter_since_the_version_before(tmp_path: Path) -
         "a client's yes that comes faster than reading",
         "need a sign-in of the last five minutes",
     )
-    (tmp_path / "assent.yaml").write_text(given + "profile: mcp-first\n")
+    make_store_of_0_2_0(tmp_path / "assent.db")
+    (tmp_path / "assent.yaml").write_text(STORE + given + "profile: mcp-first\n")
     report = assent(tmp_path, "doctor", "-c", "assent.yaml", "--offline")
     assert [one for one in expected if one not in report.stdout] == []
-    (tmp_path / "assent.yaml").write_text("console: {accounts: false}\n")
+    (tmp_path / "assent.yaml").write_text(STORE + "console: {accounts: false}\n")
     report = assent(tmp_path, "doctor", "-c", "assent.yaml", "--offline")
     assert [one for one in expected if one in report.stdout] == []

@@ -61,11 +61,11 @@ def checks(config: Path | None, offline: bool) -> Iterator[Check]:
         else:
             settings = found
     if settings is not None:
-        yield from _guards(settings)
-        yield from _changed_defaults(settings)
         store = _store(settings)
         older = store.verdict == "warn"
         if older:  # Opening it would migrate it.
+            yield from _guards(settings)
+            yield from _changed_defaults(settings)
             settings = settings.model_copy(update={"store": "memory://"})
         yield from _protections(settings)
         yield store
@@ -75,9 +75,9 @@ def checks(config: Path | None, offline: bool) -> Iterator[Check]:
             unknown = offline or (older and upstream.auth is not None)  # Its credentials are in the store.
             yield from _upstream(name, settings, unknown) if missing is None else [missing]
             yield from check_sandbox(name, upstream, settings)
-        yield _confirmers(settings)
-        if not older:
-            running = _running(settings)
+        if settings.upstreams:
+            yield _confirmers(settings)
+        if not older and ((running := _running(settings)) or settings.upstreams):
             yield _gateway(settings, running)
         yield _engine(config, settings)
     yield from _clients(running)
@@ -106,10 +106,12 @@ def _configuration(config: Path | None) -> Iterator[Check | Settings]:
         raise
     except AssentError:
         fix = "`assent add NAME -- COMMAND` makes one; `assent init --client NAME` needs none"
-        yield Check("warn", f"there is no configuration: neither ./assent.yaml nor {user_file()}", fix)
+        used = state_directory().exists()  # Wrapped servers and hooks need no file, and use this store.
+        what = f"there is no configuration: neither ./assent.yaml nor {user_file()}"
+        yield Check("ok", f"{what}; wrapped servers and hooks need none") if used else Check("warn", what, fix)
         yield from _own_folder(state_directory())
-        if state_directory().exists():
-            yield user_settings()  # Wrapped servers and hooks need no file, and use this store.
+        if used:
+            yield user_settings()
         return
     try:
         settings = find_settings(config)
@@ -119,7 +121,9 @@ def _configuration(config: Path | None) -> Iterator[Check | Settings]:
     named = list(_named_files(settings, path))
     trusted = "; commands use it, because you trust this folder" if config is None and path == HERE else ""
     yield from named or [Check("ok", f"the configuration {path} is valid (mode: {settings.mode}){trusted}")]
-    if not settings.upstreams:
+    if not settings.upstreams and path == user_file():
+        yield Check("ok", "it has no upstreams for `assent serve`; wrapped servers and hooks need none")
+    elif not settings.upstreams:
         yield Check(
             "warn", "the configuration has no upstreams", "`assent add NAME -- COMMAND` or `assent add NAME URL`"
         )
@@ -230,8 +234,8 @@ def _pins(settings: Settings) -> Iterator[Check]:
         return  # The check of the store says why.
     tools = [(server, name, one) for server in servers for name, one in server.tools.items()]
     new = sum(not one.accepted_by for _, _, one in tools)
-    what = f"definitions are pinned as first seen: {counted(len(tools), 'tool')} seen, {new} of them not accepted"
-    yield Check("ok", f"{what} (pins: off switches this off)")
+    seen = f"{counted(len(tools), 'tool')} seen, {new} of them not accepted" if tools else "no tool was seen yet"
+    yield Check("ok", f"definitions are pinned as first seen: {seen} (pins: off switches this off)")
     from assent.checks.lint.attacks import attacks_in
     from assent.core.material_changes import material_changes
 

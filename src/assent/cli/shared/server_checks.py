@@ -26,7 +26,8 @@ class Check:
     fix: str = ""
 
     def __str__(self) -> str:
-        return f"{_MARKS[self.verdict]}  {self.what}" + (f"\n         Fix: {self.fix}" if self.fix else "")
+        label = "Note" if self.verdict == "ok" else "Fix"
+        return f"{_MARKS[self.verdict]}  {self.what}" + (f"\n         {label}: {self.fix}" if self.fix else "")
 
 
 def check_sandbox(name: str, upstream: UpstreamSettings, settings: Settings) -> Iterator[Check]:
