@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assent.cli import cli
+from cli.test_client_files import assent as run
 from support.stores.earlier_versions import SCHEMA_OF_0_2_0, make_store_of_0_2_0, schema_in
 
 WARNING = f"warning: the store has schema {SCHEMA_OF_0_2_0}. This version migrates it to "
@@ -37,3 +38,12 @@ def test_doctor_leaves_the_store_and_says_what_a_migration_means(tmp_path: Path)
     assert "upstream dead: not contacted" in report  # Its credentials are in the store.
     assert "no gateway runs" not in report
     assert schema_in(tmp_path / "assent.db") == SCHEMA_OF_0_2_0
+
+
+@pytest.mark.parametrize("words", ["audit tail", "claims list", "approvals list"])
+def test_a_command_that_only_looks_says_once_that_it_migrated_the_store(tmp_path: Path, words: str) -> None:
+    make_store_of_0_2_0(tmp_path / "assent.db")
+    said = [run(tmp_path, *words.split(), "--store", "sqlite:///assent.db").stderr for _ in range(2)]
+    line = f"assent.db was migrated from schema {SCHEMA_OF_0_2_0} to {schema_in(tmp_path / 'assent.db')}: earlier"
+    assert [one.count(line) for one in said] == [1, 0]
+    assert line not in run(tmp_path, "claims", "list", "--store", "sqlite:///new.db").stderr

@@ -99,7 +99,7 @@ async def test_a_migration_is_mentioned_when_the_gateway_starts(tmp_path: Path) 
         file = tmp_path / "assent.yaml"
         file.write_text(configuration(tmp_path, {"shop": {"url": shop}}, store="sqlite:///old.db"))
         async with commanded("serve", "-c", str(file), "--port", "0") as command:
-            await command.said("WARNING .*Migrating: the store has schema 7.*earlier versions cannot open it")
+            await command.said("WARNING .*old.db was migrated from schema 7 to .*earlier versions cannot open it")
 
 
 async def test_claims_in_doubt_are_mentioned_when_wrap_starts(tmp_path: Path) -> None:

@@ -116,8 +116,6 @@ async def run(settings: Settings, host: str, port: int, file: Path, read: Callab
     stop_telemetry = load_feature("telemetry").start_telemetry(settings.telemetry) if settings.telemetry.otlp else None
     listener = listen(host, port)
     port = listener.getsockname()[1]
-    if older := await older_schema(settings.store):
-        logger.warning("Migrating: %s.", older)
     gateway_app = await open_gateway(at_port(settings, host, port))
     pages = StatusPages(gateway_app, await store_mark(gateway_app.store))
     server = make_server(gateway_app.app(console_in_front(gateway_app, pages)), lifespan="off")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from importlib.resources import files
 from types import MappingProxyType
 
 from assent.errors import StoreError
+
+logger = logging.getLogger(__name__)
 
 _ROW = re.compile(r"VALUES (\([?, ]+\))")
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
@@ -48,6 +51,13 @@ def pending(dialect: str, version: int, where: str) -> tuple[Migration, ...]:
             "Upgrade Assent, or use another database."
         )
     return known[version:]
+
+
+def note_migrated(where: str, version: int, steps: tuple[Migration, ...]) -> None:
+    """Say that these steps changed a schema of this version for good. A new database is no news."""
+    if version and steps:
+        newest = steps[-1].number
+        logger.warning("%s was migrated from schema %d to %d: earlier versions cannot open it.", where, version, newest)
 
 
 @cache

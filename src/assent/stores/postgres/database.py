@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import asyncpg
 
 from assent.errors import Fault, SettingsError, StoreError
-from assent.stores.migrations import Migration, pending
+from assent.stores.migrations import Migration, note_migrated, pending
 
 T = TypeVar("T")
 
@@ -167,12 +167,14 @@ class Database:
         wait.
         """
 
-        async def migrate(connection: Any) -> None:
+        async def migrate(connection: Any) -> tuple[int, tuple[Migration, ...]]:
             await connection.execute(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
             version = await self._version(connection)
-            await self._migrate(connection, pending("postgres", version, f"The database {self.name}"))
+            steps = pending("postgres", version, f"The database {self.name}")
+            await self._migrate(connection, steps)
+            return version, steps
 
-        await self._alone("BEGIN;", migrate)
+        note_migrated(f"The database {self.name}", *await self._alone("BEGIN;", migrate))
 
     async def check(self) -> tuple[int, tuple[Migration, ...]]:
         """The version of the schema and the steps it still needs; changes nothing."""

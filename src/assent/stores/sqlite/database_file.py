@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from assent.errors import StoreError
-from assent.stores.migrations import pending
+from assent.stores.migrations import note_migrated, pending
 
 BUSY = 5.0
 """Seconds to wait for other processes that write to the same file."""
@@ -183,7 +183,8 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
     try:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         recognise(connection, path, version)
-        for step in pending("sqlite", version, f"The database {path}"):
+        steps = pending("sqlite", version, f"The database {path}")
+        for step in steps:
             for statement in split(step.sql):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {step.number}")
@@ -193,6 +194,7 @@ def _migrate(connection: sqlite3.Connection, path: Path) -> None:
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
+    note_migrated(f"The database {path}", version, steps)
 
 
 def recognise(connection: sqlite3.Connection, path: Path, version: int) -> None:
