@@ -89,6 +89,25 @@ def test_a_second_write_replaces_the_hooks_and_what_was_added_since_stays(tmp_pa
     assert ("sonnet" in left, "assent" in left, "check.sh" in left) == (True, False, True)
 
 
+@pytest.mark.parametrize("client", HOOK_FILES)
+@pytest.mark.parametrize("again", [(), ("-c", "assent.yaml")])
+def test_undo_takes_the_hooks_out_however_often_they_were_written(client: str, again: tuple[str, ...]) -> None:
+    path = HOOK_FILES[client].path()
+    init(client, "--write")
+    text = path.read_text(encoding="utf-8")
+    init(client, "--write", *again)
+    assert (path.read_text(encoding="utf-8") == text) is (again == ())
+    init(client, "--undo")
+    assert not path.exists() or "assent" not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("mode", "says"), [("observe", "are only observed until"), ("enforce", "are enforced.")])
+def test_what_becomes_of_calls_is_said_as_the_configuration_says_it(mode: str, says: str, home: Path) -> None:
+    (home / ".config/assent").mkdir(parents=True)
+    (home / ".config/assent/assent.yaml").write_text(f"mode: {mode}\n")
+    assert f"Calls {says}" in init("claude-code", "--write").stderr
+
+
 def test_every_event_of_a_client_reaches_the_hook() -> None:
     init("claude-code", "--write")
     hooks = json.loads(HOOK_FILES["claude-code"].path().read_text(encoding="utf-8"))["hooks"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from contextlib import suppress
 from difflib import get_close_matches, unified_diff
 from importlib import resources
 from pathlib import Path
@@ -27,7 +28,7 @@ from assent.cli.client_files.servers import (
 )
 from assent.cli.shared.options import require_posix
 from assent.config.trust import trust_written
-from assent.errors import Fault, SettingsError
+from assent.errors import AssentError, Fault, SettingsError
 from assent.files import Disk
 
 
@@ -106,6 +107,7 @@ def init(team: bool, client: str | None, write: bool, undo: bool, hooks: bool, c
 def _init_hooks(client: str, write: bool, undo: bool, config: Path | None) -> None:
     """Put hooks into the user's own settings of a coding agent, take them out, or show the difference."""
     from assent.cli.client_files.hook_files import HOOK_FILES, hook_words, preview_hooks, undo_hooks, write_hooks
+    from assent.hooks.process import hook_settings
 
     if client not in HOOK_FILES:
         remedy = f"Clients with hooks: {', '.join(HOOK_FILES)}"
@@ -121,7 +123,11 @@ def _init_hooks(client: str, write: bool, undo: bool, config: Path | None) -> No
         return
     path, kept = write_hooks(client, words)
     click.echo(f"{path} has Assent's hooks{f'; the old file is {kept}' if kept else ''}.", err=True)
-    click.echo("Calls are only observed until the configuration says `mode: enforce`. Restart the client.", err=True)
+    mode = "observe"
+    with suppress(AssentError):  # The hook itself says what is wrong with the configuration.
+        mode = hook_settings(config).mode
+    judged = "enforced" if mode == "enforce" else "only observed until the configuration says `mode: enforce`"
+    click.echo(f"Calls are {judged}. Restart the client.", err=True)
     if HOOK_FILES[client].note:
         click.echo(HOOK_FILES[client].note, err=True)
 

@@ -239,15 +239,17 @@ def words_in(client: str, text: str) -> list[str] | None:
 
 
 def _rewritten(client: str, old: str, words: list[str]) -> str | None:
+    """What `--write` makes of a file without our hooks."""
     try:
-        return with_hooks(client, old, words)
+        return None if words_in(client, old) else with_hooks(client, old, words)
     except ValueError:
         return None
 
 
 def _changed(client: str, old: str | None, words: list[str], path: Path) -> str:
     try:
-        return with_hooks(client, old or "", words)
+        new = with_hooks(client, old or "", words)
+        return old if old and client != "opencode" and JsonFile(old).data == JsonFile(new).data else new
     except ValueError as error:
         raise SettingsError(Fault(f"cannot be changed: {error}", "Correct it first", file=str(path))) from None
 
