@@ -103,7 +103,7 @@ def test_a_result_that_is_read_apart_is_remembered_like_one_that_is_read_at_once
     at_once, apart = (Conversation(new_hash()) for _ in range(2))
     apart.hash = at_once.hash
     for one in (at_once, apart):
-        one.pass_in("call", [one.hash("ann2.lee@example.com")])
+        one.pass_in([one.hash("ann2.lee@example.com")])
         one.remember(first, {"structuredContent": {"from": "ann1.lee@example.com", "host": "h7.example.com"}})
     at_once.remember(origin, RESULTS[kind], False)
     draft = apart.draft()

@@ -78,7 +78,8 @@ class FlowControl:
         readings = Readings()
         if call.scratch is not None:
             call.scratch["readings"] = readings
-        if len(call.canonical) + (work := _work(seen, call.conversation)) > AT_ONCE:
+        work = 0 if call.conversation is None else _work(seen, call.conversation)
+        if len(call.canonical) + work > AT_ONCE:
             return self._check_apart(call, readings, now, observing)
         if work:
             self._hear(seen, call.conversation)
@@ -94,7 +95,7 @@ class FlowControl:
     def _look_at(self, call: Call, seen: Conversation, readings: Readings) -> tuple[list[int], tuple[Concern, ...]]:
         """The hashes of a call's values, and what is to be asked about. It changes nothing."""
         known, keys = seen.look_at(call.arguments, readings)
-        return keys, self._concerns(call, seen, readings, may_know=known)
+        return keys, () if seen.is_harmless else self._concerns(call, seen, readings, may_know=known)
 
     def _decide(
         self,
@@ -106,14 +107,14 @@ class FlowControl:
         observing: bool,
     ) -> list[GuardFinding]:
         before = len(seen.passed)
-        seen.pass_in(call.fingerprint, keys)
+        seen.pass_in(keys)
         self._memory.size += len(seen.passed) - before
         if concerns:
             kinds = ", ".join(f"{one.role} from {one.source}" for one in concerns)
-            seen.note(now, "decision", call.tool.name, f"{self._verb()}: {kinds}")
+            seen.note(now, call.tool.name, f"{self._verb()}: {kinds}")
         elif not call.tool.is_read:
-            seen.note(now, "decision", call.tool.name, "allowed")
-        found = [self._finding(one, observing) for one in concerns]
+            seen.note(now, call.tool.name, "allowed")
+        found = [self._finding(one, observing) for one in concerns] if concerns else []
         if not seen.is_full_known and seen.is_full:
             found.append(_report_full(seen))
         return found
@@ -159,7 +160,7 @@ class FlowControl:
         before = len(seen)
         seen.merge(draft)
         if trust:
-            seen.note_result(origin, trust, len(seen) - before)
+            seen.note(origin.at, origin.tool, trust, len(seen) - before)
         self._grow(len(seen) - before)
         return None
 
@@ -176,7 +177,7 @@ class FlowControl:
         try:
             trust = seen.remember(origin, result, trusts_text, readings, whole)
             if trust:
-                seen.note_result(origin, trust, len(seen) - before)
+                seen.note(origin.at, origin.tool, trust, len(seen) - before)
         except Exception:  # What cannot be read may be anything; the call itself has run.
             seen.forgot, seen.untrusted = True, seen.untrusted or origin
         self._grow(len(seen) - before)
@@ -272,7 +273,7 @@ class FlowControl:
             seen = self._memory.conversations[key] = Conversation(self._memory.hash, *key)
         self._memory.conversations.move_to_end(key)
         seen.used_at = now
-        self._limit()
+        self._grow(0)
         return seen
 
     def _hear(self, seen: Conversation, given: ConversationRef | None, read: _Heard | None = None) -> None:
@@ -297,14 +298,12 @@ class FlowControl:
         return seen
 
     def _grow(self, size: int) -> None:
-        self._memory.size += size
-        self._limit()
-
-    def _limit(self) -> None:
         """Forget conversations until the rest fits: the oldest of the caller that holds most."""
-        while len(self._memory.conversations) > MOST_CONVERSATIONS:
+        memory = self._memory
+        memory.size += size
+        while len(memory.conversations) > MOST_CONVERSATIONS:
             self._forget(lambda _: 1)
-        while self._memory.size > MOST_IN_ALL and len(self._memory.conversations) > 1:
+        while memory.size > MOST_IN_ALL and len(memory.conversations) > 1:
             self._forget(len)
 
     def _forget(self, share: Callable[[Conversation], int]) -> None:
@@ -426,8 +425,8 @@ def result_labels(tool: Tool, result: Mapping[str, Any]) -> FlowLabelSet:
 
 def _said(result: Mapping[str, Any]) -> tuple[bool, bool] | None:
     """Whether a server calls its result untrusted and private; None if it says nothing. The strictest part counts."""
-    found = [_read_label(meta["ifc"]) for meta in (result.get("_meta"),) if isinstance(meta, Mapping) and "ifc" in meta]
-    content = result.get("content")
+    meta, content = result.get("_meta"), result.get("content")
+    found = [_read_label(meta["ifc"])] if isinstance(meta, Mapping) and "ifc" in meta else []
     for block in content if isinstance(content, list) else ():
         meta = block.get("_meta") if isinstance(block, Mapping) else None
         if isinstance(meta, Mapping):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -28,6 +28,8 @@ MOST_SIGHTINGS = 4
 MOST_EVENTS = 200
 """How many results and decisions the console can show per conversation."""
 
+MOST_RESULTS = 32
+"""How many results of a conversation are known again."""
 MOST_LEAVES = 1_000
 """How many values of a call are looked at."""
 
@@ -72,13 +74,9 @@ class Seen(NamedTuple):
     about: str
 
 
-class FlowEvent(NamedTuple):
-    """What the console shows of a conversation: a result that entered, or a decision. It contains no value."""
-
-    at: float
-    kind: Literal["result", "decision"]
-    tool: str
-    text: str
+FlowEvent = tuple[float, str, str, int | None]
+"""What the console shows of a conversation, without any value: when a result entered or a decision was made, the tool,
+what was decided or how the result is trusted, and how much of a result was new."""
 
 
 @lru_cache(32)  # Each can have a hundred thousand names, so only the newest conversations keep them.
@@ -110,10 +108,8 @@ class Conversation:
     disguised: dict[int, Seen] = field(default_factory=dict)
     """Values by the form in which they are recognised in disguise."""
     phrases: dict[int, Origin] = field(default_factory=dict)
-    results: deque[int] = field(default_factory=lambda: deque(maxlen=32))
+    results: dict[int, None] = field(default_factory=dict)
     """The newest results, so that the same one is read once."""
-    calls: deque[str] = field(default_factory=lambda: deque(maxlen=32))
-    """The fingerprints of the newest calls, so that the arguments of a repeated one are read once."""
     risky: set[int] = field(default_factory=set)
     """The values that appeared in untrusted text or in a sensitive field."""
     passed: set[int] = field(default_factory=set)
@@ -137,7 +133,7 @@ class Conversation:
             "user_text": bool(self.user),
             "untrusted": self.untrusted.tool if self.untrusted else None,
             "private": self.private.tool if self.private else None,
-            "events": [event._asdict() for event in reversed(self.events)],
+            "events": [_shown(*event) for event in reversed(self.events)],
         }
 
     @property
@@ -163,42 +159,36 @@ class Conversation:
         Without the user's words no other value is suspicious (ADR 0184).
         """
         texts, numbers, is_all = leaves_of(arguments)
-        found, exact, passing, other, links = not is_all, list[str](), list[str](), list[str](), list[str]()
-        exact += numbers
-        passing += [number for number in numbers if len(number) > 5]  # Equal short numbers mean many things.
+        passing = [number for number in numbers if len(number) > 5]  # Equal short numbers mean many things.
+        found = not is_all
         for text in texts:
             reading = readings[text]
-            _, form, bare = reading.value
-            exact.append(form)
-            if bare != form:
-                other.append(bare)
             if len(text) <= MOST_FIELD:
-                passing.append(form)
-            found = found or reading.is_cut
-            for kind, form, bare in reading.all_values:
-                exact.append(form)
-                if bare != form:
-                    other.append(bare)
-                if kind != "amount":
-                    passing.append(form)
-                if kind == "link":
-                    links.append(form)
-        return found or self._may_know(exact, other, texts, links), list(map(self.hash, passing))
+                passing.append(reading.value[1])
+            if reading.is_cut:
+                found = True
+            for value in reading.all_values:
+                if value[0] != "amount":
+                    passing.append(value[1])
+        return found or self._may_know(numbers, texts, readings), list(map(self.hash, passing))
 
-    def pass_in(self, call: str, keys: list[int]) -> None:
-        """Remember the values that a call passes to its tool, so that a result cannot make them trusted.
+    def pass_in(self, keys: list[int]) -> None:
+        """Remember the values that a call passes to its tool, so that a result cannot make them trusted."""
+        self.passed.update(keys[: max(0, MOST_REMEMBERED - len(self.passed))])
 
-        `call` is the fingerprint of its arguments.
-        """
-        if call not in self.calls:
-            self.calls.append(call)
-            self.passed.update(keys[: max(0, MOST_REMEMBERED - len(self.passed))])
-
-    def _may_know(self, exact: list[str], squeezed: list[str], texts: list[str], links: list[str]) -> bool:
-        """Whether a value that is suspicious can be found by one of these forms, by a host or by an amount."""
+    def _may_know(self, numbers: list[str], texts: list[str], readings: Readings) -> bool:
+        """Whether a value that is suspicious can be found by one of its forms, by a host or by an amount."""
         if not self.values or self.is_harmless:
             return False
-        hashed, risky = self.hash, self.risky
+        hashed, risky, exact, squeezed, links = self.hash, self.risky, numbers.copy(), [], []
+        for text in texts:
+            reading = readings[text]
+            for kind, form, bare in (reading.value, *reading.all_values):
+                exact.append(form)
+                if bare != form:
+                    squeezed.append(bare)
+                if kind == "link":
+                    links.append(form)
         disguised, values = self.disguised.keys(), self.values.keys()
         keys = list(map(hashed, exact))
         if not (risky.isdisjoint(keys) and disguised.isdisjoint(keys)):
@@ -238,18 +228,23 @@ class Conversation:
             self.private = origin
         if (digest := hash(written(result) if whole is None else whole)) in self.results:
             return ""
-        self.results.append(digest)
+        self._read_result(digest)
         trust = "trusted" if origin.trusted else "untrusted"
         if not self.is_over:
             found = ResultValues(result, readings)
             self.forgot = self.forgot or found.is_cut
             self._add_sightings(found.sightings, origin, text_origin)
-            if not text_origin.trusted and any(found.prose):
+            if not text_origin.trusted and any(one.words for one in found.prose):
                 self.untrusted = self.untrusted or text_origin
                 trust = "trusted fields, untrusted text" if origin.trusted else trust
-                for words in found.prose:
-                    self._add_phrases(words, text_origin)
-        return f"{trust}{', private' if origin.private else ''}"
+                for one in found.prose:
+                    self._add_phrases(one.words, text_origin)
+        return f"{trust}, private" if origin.private else trust
+
+    def _read_result(self, digest: int) -> None:
+        self.results[digest] = None
+        if len(self.results) > MOST_RESULTS:
+            del self.results[next(iter(self.results))]
 
     def draft(self) -> Conversation:
         """An empty memory for one result that is read in a thread, while other calls use this one; see `merge`."""
@@ -259,7 +254,8 @@ class Conversation:
         """Remember what a draft remembers, within the bound."""
         self.untrusted, self.private = self.untrusted or draft.untrusted, self.private or draft.private
         self.suspicious, self.forgot = self.suspicious or draft.suspicious, self.forgot or draft.forgot
-        self.results += draft.results
+        for digest in draft.results:
+            self._read_result(digest)
         room = MOST_REMEMBERED - len(self.values) - len(self.phrases)
         for key, found in draft.values.items():
             known = self.values.get(key)
@@ -285,23 +281,25 @@ class Conversation:
     def _add_sightings(self, sightings: list[Sighting], origin: Origin, text_origin: Origin) -> None:
         values, passed, hashed = self.values, self.passed, self.hash
         room = MOST_REMEMBERED - len(values) - len(self.phrases)
-        last: tuple[bool, tuple[str, ...], str] | None = None
+        trusts_text, last_field, last_names, last_about = text_origin.trusted, None, None, None
         for exact, squeezed, is_field, names, about in sightings:
             key = hashed(exact)
-            if key in passed and (is_field or text_origin.trusted):
+            if key in passed and (is_field or trusts_text):
                 continue
-            if last is None or is_field is not last[0] or names is not last[1] or about is not last[2]:
-                last = is_field, names, about
-                seen = Seen(origin if is_field else text_origin, is_field, tuple(map(hashed, names)), about)
+            if is_field is not last_field or names is not last_names or about is not last_about:
+                last_field, last_names, last_about = is_field, names, about
+                source = origin if is_field else text_origin
+                seen = Seen(source, is_field, tuple(map(hashed, names)) if names else (), about)
+                only = (seen,)
                 is_risky = bool(about) or not (is_field or text_origin.trusted)
-                self.suspicious = self.suspicious or not seen.origin.trusted
+                self.suspicious = self.suspicious or not source.trusted
             known = values.get(key)
             if known is None:
                 if room <= 0:
                     self.forgot = True
                     return
                 room -= 1
-                values[key] = (seen,)
+                values[key] = only
                 if is_risky:
                     self.risky.add(key)
             elif len(known) < MOST_SIGHTINGS and seen not in known:
@@ -322,11 +320,9 @@ class Conversation:
                 self.phrases[key] = origin
                 room -= 1
 
-    def note_result(self, origin: Origin, trust: str, new: int) -> None:
-        self.note(origin.at, "result", origin.tool, f"{trust}; new values and phrases: {new}")
-
-    def note(self, at: float, kind: Literal["result", "decision"], tool: str, text: str) -> None:
-        self.events.append(FlowEvent(at, kind, tool, text))
+    def note(self, at: float, tool: str, text: str, new: int | None = None) -> None:
+        """Keep a decision, or a result with how much of it was new, for the console."""
+        self.events.append((at, tool, text, new))
 
     def sightings(self, exact: str) -> tuple[Seen, ...]:
         """Where exactly this value appeared."""
@@ -355,12 +351,21 @@ class Conversation:
         return bool(self.vouched) and self.hash(f"{tool}\0{place}\0{value}") in self.vouched
 
 
+def _shown(at: float, tool: str, text: str, new: int | None) -> dict[str, Any]:
+    if new is None:
+        return {"at": at, "kind": "decision", "tool": tool, "text": text}
+    return {"at": at, "kind": "result", "tool": tool, "text": f"{text}; new values and phrases: {new}"}
+
+
 def leaves_of(arguments: Mapping[str, Any]) -> tuple[list[str], list[str], bool]:
     """The texts that a call passes to its tool, its numbers as text, and whether these are all.
 
     A name that is no identifier was chosen by the caller, so it is a text too.
     """
-    texts, numbers, waiting, left = list[str](), list[str](), list[Any]([arguments]), MOST_LEAVES - 1
+    found: tuple[list[str], list[str]] = [], []
+    texts, numbers = found
+    waiting: list[Any] = [arguments]
+    left = MOST_LEAVES - 1
     for node in waiting:
         items = node
         if type(node) is dict or isinstance(node, Mapping):
@@ -374,8 +379,8 @@ def leaves_of(arguments: Mapping[str, Any]) -> tuple[list[str], list[str], bool]
             kind = type(item)
             if kind is str:
                 texts.append(item)
-            elif kind is int or kind is float:
-                numbers.append(number_of(item))
+            elif kind is int:
+                numbers.append(str(item) if item >= 0 else number_of(item))
             elif kind is dict or kind is list or kind is tuple:
                 waiting.append(item)
             elif item is None or kind is bool:

@@ -69,8 +69,11 @@ class RecordMemory:
         if size > MOST_OF_A_RESULT:
             return
         content = result.get("content")
-        texts = [one.get("text") for one in content if isinstance(one, Mapping)] if isinstance(content, list) else []
-        body: Any = "\n\n".join(one for one in texts if isinstance(one, str)) or result.get("structuredContent")
+        body: Any = ""
+        if content and isinstance(content, list):
+            texts = [one.get("text") for one in content if isinstance(one, Mapping)]
+            body = "\n\n".join(one for one in texts if isinstance(one, str))
+        body = body or result.get("structuredContent")
         if not body:
             return
         self._results.append(_Result(conversation, tool, at, body, size))

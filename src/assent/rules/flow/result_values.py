@@ -17,7 +17,6 @@ from assent.rules.flow.values import (
     MOST_TEXT,
     Reading,
     Readings,
-    Value,
     number_of,
     squeezed,
     word_set,
@@ -39,8 +38,9 @@ _SENSITIVE = re.compile(
     r"passw|passphrase|passport|secret|token|api_?key|private_?key|credit|card|cvv|cvc|ssn|social_?sec|security_?code|pin$|"
     r"id_?n(?:o|umber)|bank|iban|account_?n(?:o|umber)|licen[cs]e|tax_?(?:id|number)|birth|salary|otp"
 )
-_NAMES = re.compile(
-    r"[\"'“‘«]([^\"'”’»\n]{2,60})[\"'”’»]|(?<![\w@./-])((?:[A-Z][\w&'-]+)(?: (?:of |the |de |la )?[A-Z][\w&'-]+){0,4})"
+_NAMES = re.compile(  # It begins with the characters that a name begins with, because a search for them is fast.
+    r"[\"'“‘«A-Z](?:(?<=[\"'“‘«])([^\"'”’»\n]{2,60})[\"'”’»]|"
+    r"(?<=[A-Z])(?<![\w@./-].)[\w&'-]+(?: (?:of |the |de |la )?[A-Z][\w&'-]+){0,4})"
 )
 _LONG_NUMBER = re.compile(r"\d{5}")
 _LIST = re.compile(r"[,;]\s*")
@@ -92,8 +92,8 @@ class ResultValues:
 
     def __init__(self, result: Mapping[str, Any], readings: Readings | None = None) -> None:
         self.sightings: list[Sighting] = []
-        self.prose: list[list[str]] = []
-        """The words of each running text."""
+        self.prose: list[Reading] = []
+        """Each running text."""
         self.is_cut = False
         """Whether something was too long to be read."""
         self.parts, self._characters = MOST_PARTS, MOST_IN_RESULT
@@ -137,7 +137,7 @@ class ResultValues:
             reading = self._readings[node[:MOST_TEXT]]
             self._add_values(reading, ())
             if len(reading.words) >= PHRASE:
-                self.prose.append(reading.words)
+                self.prose.append(reading)
 
     def _read_text(self, text: str) -> None:
         if len(text) <= MOST_IN_RESULT:
@@ -172,7 +172,7 @@ class ResultValues:
         for item, about in zip(items, abouts, strict=False):
             kind = type(item)
             if kind is str:
-                self._characters -= min(len(item), MOST_TEXT)
+                self._characters -= len(item) if len(item) < MOST_TEXT else MOST_TEXT
                 if self._characters < 0:
                     self.is_cut = True
                     break
@@ -199,7 +199,7 @@ class ResultValues:
         for name in shape.naming if shape is not None else members:
             item = node[name]
             if isinstance(item, str) and (shape is not None or _facts_of(name).is_naming):
-                own = (*own, *_name(item))
+                own = (*own, *self._name(item))
         if own is not names:
             own = (*own[len(names) :], *names)[:8]
         if shape is not None:
@@ -213,9 +213,19 @@ class ResultValues:
                 self._walk((item,), (fact.about,), own)
             elif self._afford(name):  # A table by name, such as {"City Hub": ...}: it is a value and names its entry.
                 self._scalar(name.replace("_", " "), own, "")
-                self._walk((item,), (fact.about,), (*_name(name), *own)[:8])
+                self._walk((item,), (fact.about,), (*self._name(name), *own)[:8])
             else:
                 self.is_cut = True
+
+    def _name(self, text: str) -> tuple[str, ...]:
+        """A name as its words; a file is also named without its ending. Numbers and very short words name nothing."""
+        if len(text) > MOST_FIELD * 2:
+            return ()
+        whole = self._readings[text].squeezed
+        if len(whole) < 3 or whole.isdigit():
+            return ()
+        stem = squeezed(text.rpartition(".")[0]) if "." in text[-6:] else ""
+        return (whole, stem) if len(stem) > 3 else (whole,)
 
     def _afford(self, node: Any) -> bool:
         """Take one part and its characters from the budget; False if it is used up."""
@@ -225,23 +235,26 @@ class ResultValues:
         return self.parts >= 0 and self._characters >= 0
 
     def _scalar(self, node: str, names: tuple[str, ...], about: str) -> None:
-        if len(node) > LONGEST_VALUE:
-            self._prose(node, names)
+        if "@" in node and ("," in node or ";" in node) and len(node) <= LONGEST_VALUE:
+            items = _LIST.split(node)
+            if len(items) > 1 and all(map(_ENTRY.fullmatch, items)):
+                for item in items:
+                    self._field(item, names, about)
+                return
+        self._field(node, names, about)
+
+    def _field(self, text: str, names: tuple[str, ...], about: str) -> None:
+        """A text that is a field, unless it is running text."""
+        if len(text) > LONGEST_VALUE or not _is_field(reading := self._readings[text]):
+            self._prose(text, names)
             return
-        items = _LIST.split(node) if "@" in node and ("," in node or ";" in node) else ()
-        for item in items if len(items) > 1 and all(map(_ENTRY.fullmatch, items)) else (node,):
-            reading = self._readings[item]
-            value = _field(reading)
-            if value is None:
-                self._prose(item, names)
-                continue
-            kind, exact, bare = value
-            self.sightings.append((exact, bare, True, names, about))
-            if reading.values and (about or kind == "text"):
-                is_whole = about or "@" in item or "/" in item or "." in item
-                for kind, exact, bare in reading.values:
-                    if is_whole or kind in EXTERNAL:
-                        self.sightings.append((exact, bare, False, names, about))
+        found, (kind, exact, bare) = self.sightings, reading.value
+        found.append((exact, bare, True, names, about))
+        if reading.values and (about or kind == "text"):
+            is_whole = about or "@" in text or "/" in text or "." in text
+            for kind, exact, bare in reading.values:
+                if is_whole or kind in EXTERNAL:
+                    found.append((exact, bare, False, names, about))
 
     def _prose(self, text: str, names: tuple[str, ...]) -> None:
         if len(text) > MOST_TEXT:
@@ -251,14 +264,14 @@ class ResultValues:
         self._add_values(reading, names)
         for hidden in reading.hidden:
             self._add_values(hidden, names)
-            self.prose.append(hidden.words)
-        self.prose.append(reading.words)
+            self.prose.append(hidden)
+        self.prose.append(reading)
 
     def _add_values(self, reading: Reading, names: tuple[str, ...]) -> None:
         found, self.is_cut = self.sightings, self.is_cut or reading.is_cut
         found += [(value.exact, value.squeezed, False, names, "") for value in reading.values]
         for name in _NAMES.finditer(reading.text):
-            whole = squeezed(name[1] or name[2])
+            whole = squeezed(name[1] or name[0])
             if len(whole) > 2:
                 found.append((whole, whole, False, names, ""))
 
@@ -271,16 +284,18 @@ def _about(key: str) -> str:
     return (key if plain else found[0]).lower().replace("_", " ")
 
 
-def _field(reading: Reading) -> Value | None:
-    """The value that a whole field is; None if the field is running text."""
+def _is_field(reading: Reading) -> bool:
+    """Whether a text is a field with one value; otherwise it is running text."""
     text = reading.text
     if "\n" in text and "\n" in text.strip():
-        return None
-    if reading.whole is None and (
-        not reading.squeezed or len(text) > MOST_FIELD or len(reading.words) > MOST_FIELD_WORDS
-    ):
-        return None
-    return reading.value
+        return False
+    if reading.whole is not None:
+        return True
+    if not reading.squeezed or len(text) > MOST_FIELD:
+        return False
+    # A word more takes a character between them.
+    is_short = len(text) - len(reading.squeezed) < MOST_FIELD_WORDS and text.isascii()
+    return is_short or len(reading.words) <= MOST_FIELD_WORDS
 
 
 def _text_of_blob(blob: Any) -> str | None:
@@ -340,18 +355,6 @@ def _shape_of(members: tuple[str, ...]) -> Shape | None:
     if len(_SHAPES) < MOST_KEYS:
         _SHAPES[members] = shape
     return shape
-
-
-def _name(text: str) -> tuple[str, ...]:
-    """A name as its words; a file is also named without its ending. Numbers and very short words name nothing."""
-    if len(text) > MOST_FIELD * 2:
-        return ()
-    parts = words(text)
-    whole = "".join(parts)
-    if len(whole) < 3 or whole.isdigit():
-        return ()
-    stem = words(text.rpartition(".")[0]) if "." in text[-6:] else []
-    return (whole, "".join(stem)) if stem and len("".join(stem)) > 3 else (whole,)
 
 
 def phrases_of(parts: list[str]) -> Iterator[tuple[str, ...]]:

@@ -28,10 +28,11 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX = re.compile(r"\b(?:[0-9a-fA-F]{12,}|(?:[0-9a-fA-F]{2}[ :]){5,}[0-9a-fA-F]{2})\b")
 _SOME_HEX = re.compile(r"[0-9a-fA-F][0-9a-fA-F](?:[0-9a-fA-F]{10}|[ :][0-9a-fA-F]{2}[ :])")
 _HEX_PAIRS = re.compile(r"[ :][0-9a-fA-F]{2}[ :][0-9a-fA-F]{2}")
-_RUNS = bytes(one if chr(one).isalnum() or one in b"+/_-" else 32 for one in range(256))
-"""Leaves what base64 and hexadecimal encodings are made of."""
-_PLAIN = bytes(one for one in range(32, 127) if one not in b"%&[({")
-"""What a text without encodings and brackets is made of."""
+_ENCODED = b"+-/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
+_HIDING = bytes(
+    ord("a" if one in _ENCODED else " " if 31 < one < 127 and one not in b"%&[({" else "%") for one in range(256)
+)
+"""Turns what base64 and hexadecimal encodings are made of into `a`, and what other disguises are made of into `%`."""
 _DIGIT = re.compile(r"\d")
 _DISGUISED_SIGN = re.compile(
     r"\s(?:dot|punkt|arroba)\s|[\[({](?:at|dot|@|\.)[\])}]|\s[@.]\s|\w\s@|@\s\w", re.IGNORECASE
@@ -72,10 +73,12 @@ _AMOUNT = re.compile(  # It begins with the digit, because a search for one char
 _ID = re.compile(r"(?<![\w@./-])(?:[a-z]+[_-]?\d|\d+[_-]?[a-z])[a-z0-9_-]{2,80}(?![\w@])")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _LONG_NUMBER = re.compile(r"\d(?:[ ()./-]{0,2}\d){5}")
-_GAPS = b" ()./-"
-_ONLY_DIGITS = bytes(one if 48 <= one < 58 else 32 for one in range(256))
+_GAPS = b"()./-"
+_SHAPE = bytes(ord("0" if 48 <= one < 58 else " " if one == 32 else "a") for one in range(256))
 _ACCOUNT_START = re.compile(r"[a-z][a-z]\d\d")
-_PLAIN_ADDRESS = re.compile(r"[a-z][a-z0-9]{0,63}@(?:[a-z]{1,63}\.){1,8}[a-z]{2,24}")
+_AROUND_WORD = ".,;:!?()\"'<>[]{}*`~"
+_BEFORE_AMOUNT, _AFTER_AMOUNT = "$#(\"'", ".;:!?)\"'"
+_PLAIN_ADDRESS = re.compile(r"(?:[a-z]{1,31}\.)?[a-z]{1,31}[0-9]{0,7}@(?:[a-z][a-z-]{0,62}\.){1,8}[a-z]{2,24}")
 """An address that cannot be read as anything else besides."""
 _BEFORE_NUMBER = "0123456789+-.iInN \t\n\r\v\f\x1c\x1d\x1e\x1f"
 """How a text begins that `float` can read."""
@@ -112,29 +115,43 @@ _as_value = cast("Callable[[tuple[str, str, str]], Value]", partial(tuple.__new_
 class Reading:
     """One text, read once."""
 
-    __slots__ = ("_hidden", "_value", "_words", "is_cut", "squeezed", "text", "values", "whole")
+    __slots__ = ("_hidden", "_words", "is_cut", "squeezed", "text", "value", "values", "whole")
     values: list[Value]
     """The values of the text, each once and with its kind. Kinds that cannot be told apart are `id`."""
     whole: Value | None
     """The value that the whole text is, if it is an address, a link, an account or a file name."""
+    value: Value
+    """The value that the whole text is; any other text is a value of its own."""
 
     def __init__(self, text: str) -> None:
         self._hidden: tuple[Reading, ...] | None = None
-        self._value: Value | None = None
         self._words: list[str] | None = None
         self.is_cut = len(text) > MOST_TEXT
         """Whether the text has more than what is read of it: the rest may be anything."""
         if self.is_cut:
-            self.squeezed = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
-            self.text = text = text[:MOST_TEXT]
+            bare = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+            text = text[:MOST_TEXT]
         else:
-            self.text = text
-            self.squeezed = squeezed(text)
-            """`squeezed` of the text; of one that is cut, a digest of all of it, so that no other is equal."""
-        is_ascii = text.isascii()
-        if is_ascii and _MARKS.search(text) is None:
-            self.values, self.whole = [], None
+            bare = squeezed(text)
+        self.text = text
+        self.squeezed = bare
+        """`squeezed` of the text; of one that is cut, a digest of all of it, so that no other is equal."""
+        self.whole = None
+        if bare.isdigit():
+            self._read_number(text, bare)
             return
+        self.value = value = _as_value(("text", bare, bare))
+        if not text.isascii():
+            self._read(text)
+        elif bare.isalpha() and "." not in text and "@" not in text and ":" not in text:
+            self.values = []
+        elif "@" in text and _PLAIN_ADDRESS.fullmatch(text) is not None:
+            self.value = self.whole = value = _as_value(("address", text, bare))
+            self.values = [value]
+        else:
+            self._read(text)
+
+    def _read(self, text: str) -> None:
         plain = exact(text)
         found = whole_among = _all_in(plain)
         if "." in text and _SENTENCE_END.search(text) is not None:
@@ -143,7 +160,24 @@ class Reading:
         if len(found) > MOST_VALUES:
             self.is_cut, found = True, found[:MOST_VALUES]
         self.values = found
-        self.whole = self._find_whole(plain, whole_among) if whole_among and len(text) <= LONGEST_VALUE else None
+        if whole_among and len(text) <= LONGEST_VALUE:
+            whole = self._find_whole(plain, whole_among)
+            if whole is not None:
+                self.value = self.whole = whole
+
+    def _read_number(self, text: str, digits: str) -> None:
+        """A text without letters; ASCII digits with at most a point among them, as in `12.50`, are read at once."""
+        size, point = len(digits), text.find(".")
+        self.value = _as_value(("number", amount_of(text), digits))
+        if (text != digits and (len(text) != size + 1 or not 0 < point < size or size > 19)) or not text.isascii():
+            self._read(text)
+            return
+        self.values = []
+        if 7 < size < 20:
+            self.value = self.whole = value = _as_value(("account", digits, digits))
+            self.values.append(value)
+        if (size if point < 0 else point) < 10 and (point < 0 or size - point < 3):
+            self.values.append(_as_value(("amount", amount_of(text), digits)))
 
     @property
     def words(self) -> list[str]:
@@ -164,22 +198,13 @@ class Reading:
         hidden = self.hidden if self._hidden is None else self._hidden
         return [*self.values, *(value for one in hidden for value in one.values)] if hidden else self.values
 
-    @property
-    def value(self) -> Value:
-        """The value that the whole text is; any other text is a value of its own."""
-        if self._value is None:
-            bare = self.squeezed
-            given = ("number", amount_of(self.text), bare) if bare.isdigit() else ("text", bare, bare)
-            self._value = self.whole or _as_value(given)
-        return self._value
-
     def _find_whole(self, plain: str, found: list[Value]) -> Value | None:
         is_ascii = self.text.isascii()
         if not is_ascii and _MARKS.search(self.text) is None:
             return None
         bare, link = self.squeezed if is_ascii else squeezed(plain), ""
         for value in found:
-            kind = value.kind
+            kind = value[0]
             if kind in ("address", "account", "phone"):
                 if bare == value.squeezed:
                     return value
@@ -212,108 +237,76 @@ def _all_in(plain: str) -> list[Value]:
     """The values in a text of one form, kind by kind: those of `_scan`, found word by word, each word once."""
     if not plain.isascii():
         return _scan(plain)
-    found: _Found | None = None
-    amounts: list[Value] = []
-    ids: list[Value] = []
-    is_account = False
-    begins = ends = edges = size = 0
-    words = plain.split()
-    unique = dict.fromkeys(words)
-    for word in unique:
+    found: tuple[list[Value], ...] = [], [], [], [], []
+    addresses, links, accounts, amounts, ids = found
+    for word in dict.fromkeys(plain.split()):
         if word.isalpha():
             continue
-        size += len(word)
-        first_is_digit, last_is_digit = word[0].isdigit(), word[-1].isdigit()
-        begins += first_is_digit
-        ends += last_is_digit
-        edges += first_is_digit or last_is_digit
         if word.isalnum():
-            if not first_is_digit:
-                is_account = is_account or (word[2:4].isdigit() and word[:2].isalpha())
-                rest = len(word.lstrip(_LETTERS))
-            elif word.isdigit():
+            if word.isdigit():
                 if len(word) < 10:
                     amounts.append(_as_value(("amount", word.lstrip("0") or "0", word)))
-                continue
-            else:
-                rest = len(word.lstrip(_DIGITS))
-            if 2 < rest < 82:
+            elif 2 < len(word.lstrip(_DIGITS if word[0] < "a" else _LETTERS)) < 82:
                 ids.append(_as_value(("id", word, word)))
             continue
-        if found is None:
-            found = _Found(amounts, ids)
-        if "@" in word and _PLAIN_ADDRESS.fullmatch(word) is not None:
-            found.addresses.append(_as_value(("address", word, squeezed(word))))
-        else:
-            is_account = is_account or _ACCOUNT_START.search(word) is not None
-            found.search(word)
-    repeats = len(unique) < len(words)
+        if word.strip(_AROUND_WORD).isalpha():
+            continue
+        number = word.lstrip(_BEFORE_AMOUNT).rstrip(_AFTER_AMOUNT)
+        whole, _, part = number.partition(".")
+        if whole.isdigit() and (part.isdigit() or whole == number):
+            if len(whole) < 10 and len(part) < 3:
+                amounts.append(_as_value(("amount", amount_of(number), whole + part)))
+        elif "@" in word and _PLAIN_ADDRESS.fullmatch(word) is not None:
+            addresses.append(_as_value(("address", word, squeezed(word))))
+        elif _MARKS.search(word) is not None:
+            _search(word, addresses, links, amounts, ids)
     # Only amounts, accounts and phone numbers can contain a gap.
-    if begins and ends and (repeats or edges > 1) and _NUMBERS.search(plain) is not None:
-        amounts.clear()
-        found = found or _Found(amounts, ids)
-        found.search_amounts(plain)
-    is_long = (size > 7 or (size and repeats)) and _has_eight_digits(plain)
-    if is_account or is_long:
-        found = found or _Found(amounts, ids)
-        found.search_accounts(plain)
-    return list(dict.fromkeys(amounts + ids)) if found is None else found.in_order()
-
-
-def _has_eight_digits(plain: str) -> bool:
-    """Whether a text has eight digits between which there is nothing but gaps."""
-    return len(max(plain.encode().translate(_ONLY_DIGITS, _GAPS).split(), key=len, default=b"")) > 7
+    shape = plain.encode().translate(_SHAPE, _GAPS)
+    if b"0 0" in shape and _NUMBERS.search(plain) is not None:
+        amounts = list(_amounts_in(plain))
+    shape = shape.replace(b" ", b"")
+    if b"000000" in shape and (b"00000000" in shape or _ACCOUNT_START.search(plain) is not None):
+        accounts = list(_accounts_in(plain))
+    every = [*addresses, *links, *accounts, *amounts, *ids]
+    return list(dict.fromkeys(every)) if len(every) > 1 else every
 
 
 def _scan(plain: str) -> list[Value]:
     """The same without short cuts: each expression reads the whole text."""
-    values = _Found([], [])
-    values.search(plain)
-    values.search_accounts(plain)
-    return values.in_order()
+    found: tuple[list[Value], ...] = [], [], [], []
+    addresses, links, amounts, ids = found
+    _search(plain, addresses, links, amounts, ids)
+    return list(dict.fromkeys([*addresses, *links, *_accounts_in(plain), *amounts, *ids]))
 
 
-class _Found:
-    """The values of one text by their kind."""
+def _search(plain: str, addresses: list[Value], links: list[Value], amounts: list[Value], ids: list[Value]) -> None:
+    """Every kind but accounts."""
+    if "@" in plain:
+        for found in _ADDRESS.finditer(plain):
+            addresses.append(_as_value(("address", found[0].strip("."), squeezed(found[0]))))
+    if "://" in plain or ("." in plain and _DOTTED.search(plain) is not None):
+        for found in _LINK.finditer(plain):
+            _add_links(found[0].rstrip(_TRAILING), links)
+    if _DIGIT.search(plain) is not None:
+        amounts += _amounts_in(plain)
+        if plain.islower() or not plain.isascii():  # An id has a letter.
+            ids += [_as_value(("id", found[0], squeezed(found[0]))) for found in _ID.finditer(plain)]
 
-    __slots__ = ("accounts", "addresses", "amounts", "ids", "links")
 
-    def __init__(self, amounts: list[Value], ids: list[Value]) -> None:
-        self.addresses: list[Value] = []
-        self.links: list[Value] = []
-        self.accounts: list[Value] = []
-        self.amounts, self.ids = amounts, ids
+def _amounts_in(plain: str) -> list[Value]:
+    return [_as_value(("amount", amount_of(found[0]), squeezed(found[0]))) for found in _AMOUNT.finditer(plain)]
 
-    def in_order(self) -> list[Value]:
-        return list(dict.fromkeys(self.addresses + self.links + self.accounts + self.amounts + self.ids))
 
-    def search(self, plain: str) -> None:
-        """Every kind but accounts."""
-        if "@" in plain:
-            for found in _ADDRESS.finditer(plain):
-                self.addresses.append(Value("address", found[0].strip("."), squeezed(found[0])))
-        if "://" in plain or ("." in plain and _DOTTED.search(plain) is not None):
-            for found in _LINK.finditer(plain):
-                _add_links(found[0].rstrip(_TRAILING), self.links)
-        if _DIGIT.search(plain) is not None:
-            self.search_amounts(plain)
-            for found in _ID.finditer(plain) if plain.islower() or not plain.isascii() else ():  # It has a letter.
-                self.ids.append(Value("id", found[0], squeezed(found[0])))
-
-    def search_amounts(self, plain: str) -> None:
-        for found in _AMOUNT.finditer(plain):
-            self.amounts.append(Value("amount", amount_of(found[0]), squeezed(found[0])))
-
-    def search_accounts(self, plain: str) -> None:
-        if _LONG_NUMBER.search(plain) is None:
-            return
-        for found in _ACCOUNT.finditer(plain):
-            bare = squeezed(found[0])
-            self.accounts.append(Value("account", bare, bare))
-        for found in _NUMBER.finditer(plain):
-            if not _DATE.match(found[0]):
-                bare = squeezed(found[0])
-                self.accounts.append(Value("phone" if found[0].startswith("+") else "account", bare, bare))
+def _accounts_in(plain: str) -> list[Value]:
+    if _LONG_NUMBER.search(plain) is None:
+        return []
+    bare = [squeezed(found[0]) for found in _ACCOUNT.finditer(plain)]
+    accounts = [_as_value(("account", one, one)) for one in bare]
+    for found in _NUMBER.finditer(plain):
+        if not _DATE.match(found[0]):
+            one = squeezed(found[0])
+            accounts.append(_as_value(("phone" if found[0][0] == "+" else "account", one, one)))
+    return accounts
 
 
 def _add_links(text: str, links: list[Value]) -> None:
@@ -402,14 +395,12 @@ def may_hide(text: str) -> bool:
     """Whether `decoded` can find something: false for most texts of a few words."""
     if not text.isascii():
         return True
-    data = text.encode()
-    if data.translate(None, _PLAIN):
+    shape = text.encode().translate(_HIDING)
+    if b"%" in shape or b"aaaaaaaaaaaa" in shape:
         return True
     if " " in text and (" @" in text or "@ " in text or " ." in text or _spells_sign(text)):
         return True
-    if len(text) < 12:
-        return False
-    return len(max(data.translate(_RUNS).split(), key=len, default=b"")) > 11 or _may_have_pairs(text)
+    return len(text) > 11 and _may_have_pairs(text)
 
 
 def _spells_sign(text: str) -> bool:
