@@ -60,7 +60,6 @@ _ACCOUNT = re.compile(
     r"(?<![\w-])[a-z]{2}\d\d(?:[a-z0-9]{10,30}|[ -][a-z0-9]{4}(?:[ -](?=[a-z]{0,3}\d)[a-z0-9]{1,4}){2,8})(?![\w-])"
 )
 _DOTTED = re.compile(r"\.[^\W\d_]{2}")
-_NUMBERS = re.compile(r"\d \d")
 _MARKS = re.compile(r"[@.:\d]")
 """Every kind of value has one of these."""
 _SENTENCE_END = re.compile(r"\.[A-Z]")
@@ -73,9 +72,23 @@ _AMOUNT = re.compile(  # It begins with the digit, because a search for one char
 _ID = re.compile(r"(?<![\w@./-])(?:[a-z]+[_-]?\d|\d+[_-]?[a-z])[a-z0-9_-]{2,80}(?![\w@])")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _LONG_NUMBER = re.compile(r"\d(?:[ ()./-]{0,2}\d){5}")
-_GAPS = b"()./-"
-_SHAPE = bytes(ord("0" if 48 <= one < 58 else " " if one == 32 else "a") for one in range(256))
-_ACCOUNT_START = re.compile(r"[a-z][a-z]\d\d")
+_GAPS = b" .-"
+_SHAPE = bytes(
+    ord(
+        "0"
+        if 48 <= one < 58
+        else "a"
+        if 97 <= one < 123
+        else "."
+        if one in b"()./"
+        else chr(one)
+        if one in b" -_"
+        else ","
+    )
+    for one in range(256)
+)
+"""Tells digits, letters, gaps and other signs apart."""
+_ACCOUNT_STARTS = b" aa00", b".aa00", b",aa00"
 _AROUND_WORD = ".,;:!?()\"'<>[]{}*`~"
 _BEFORE_AMOUNT, _AFTER_AMOUNT = "$#(\"'", ".;:!?)\"'"
 _PLAIN_ADDRESS = re.compile(r"(?:[a-z]{1,31}\.)?[a-z]{1,31}[0-9]{0,7}@(?:[a-z][a-z-]{0,62}\.){1,8}[a-z]{2,24}")
@@ -148,8 +161,22 @@ class Reading:
         elif "@" in text and _PLAIN_ADDRESS.fullmatch(text) is not None:
             self.value = self.whole = value = _as_value(("address", text, bare))
             self.values = [value]
-        else:
+        elif len(bare) + text.count(" ") != len(text) or not self._read_words(text.lower().split()):
             self._read(text)
+
+    def _read_words(self, words: list[str]) -> bool:
+        """Read words of letters and digits alone, if one of them has digits and is too short for an account."""
+        odd = [word for word in words if not word.isalpha()]
+        if len(odd) != 1:
+            return False
+        [word] = odd
+        size = len(word)
+        if word.isdigit():
+            self.values = [_as_value(("amount", word.lstrip("0") or "0", word))]
+            return size < 8
+        is_id = len(word.lstrip(_DIGITS if word[0] < "a" else _LETTERS)) > 2
+        self.values = [_as_value(("id", word, word))] if is_id else []
+        return size < 14
 
     def _read(self, text: str) -> None:
         plain = exact(text)
@@ -160,7 +187,7 @@ class Reading:
         if len(found) > MOST_VALUES:
             self.is_cut, found = True, found[:MOST_VALUES]
         self.values = found
-        if whole_among and len(text) <= LONGEST_VALUE:
+        if whole_among and whole_among[0].kind not in ("amount", "id") and len(text) <= LONGEST_VALUE:
             whole = self._find_whole(plain, whole_among)
             if whole is not None:
                 self.value = self.whole = whole
@@ -249,6 +276,9 @@ def _all_in(plain: str) -> list[Value]:
             elif 2 < len(word.lstrip(_DIGITS if word[0] < "a" else _LETTERS)) < 82:
                 ids.append(_as_value(("id", word, word)))
             continue
+        if "@" in word and _PLAIN_ADDRESS.fullmatch(word) is not None:
+            addresses.append(_as_value(("address", word, squeezed(word))))
+            continue
         if word.strip(_AROUND_WORD).isalpha():
             continue
         number = word.lstrip(_BEFORE_AMOUNT).rstrip(_AFTER_AMOUNT)
@@ -256,17 +286,15 @@ def _all_in(plain: str) -> list[Value]:
         if whole.isdigit() and (part.isdigit() or whole == number):
             if len(whole) < 10 and len(part) < 3:
                 amounts.append(_as_value(("amount", amount_of(number), whole + part)))
-        elif "@" in word and _PLAIN_ADDRESS.fullmatch(word) is not None:
-            addresses.append(_as_value(("address", word, squeezed(word))))
         elif _MARKS.search(word) is not None:
             _search(word, addresses, links, amounts, ids)
     # Only amounts, accounts and phone numbers can contain a gap.
-    shape = plain.encode().translate(_SHAPE, _GAPS)
-    if b"0 0" in shape and _NUMBERS.search(plain) is not None:
-        amounts = list(_amounts_in(plain))
-    shape = shape.replace(b" ", b"")
-    if b"000000" in shape and (b"00000000" in shape or _ACCOUNT_START.search(plain) is not None):
-        accounts = list(_accounts_in(plain))
+    shape = b" " + plain.encode().translate(_SHAPE)
+    if b"0 0" in shape:
+        amounts = _amounts_in(plain)
+    digits = shape.translate(None, _GAPS)
+    if b"000000" in digits and (b"00000000" in digits or any(start in shape for start in _ACCOUNT_STARTS)):
+        accounts = _accounts_in(plain)
     every = [*addresses, *links, *accounts, *amounts, *ids]
     return list(dict.fromkeys(every)) if len(every) > 1 else every
 
@@ -400,7 +428,7 @@ def may_hide(text: str) -> bool:
         return True
     if " " in text and (" @" in text or "@ " in text or " ." in text or _spells_sign(text)):
         return True
-    return len(text) > 11 and _may_have_pairs(text)
+    return len(text) > 16 and _may_have_pairs(text)
 
 
 def _spells_sign(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Collection
 from functools import lru_cache
 
 from assent.core.characters import BLANK, twin_of
@@ -24,10 +25,14 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return _GAP.sub(" ", text.lower())
-    seen = "".join(c for c in text if c not in BLANK)  # Before normalising, which would turn some of them into others.
+    seen = _without(text, BLANK.intersection(text))  # Before normalising, which would turn some of them into others.
     normal = unicodedata.normalize("NFKC", seen)
-    shown = "".join(c for c in normal if unicodedata.category(c) not in ("Cf", "Mn"))
+    shown = _without(normal, {c for c in set(normal) if unicodedata.category(c) in ("Cf", "Mn")})
     return _GAP.sub(" ", shown.casefold())
+
+
+def _without(text: str, characters: Collection[str]) -> str:
+    return text.translate(dict.fromkeys(map(ord, characters))) if characters else text
 
 
 def readings(text: str) -> tuple[str, ...]:
@@ -41,11 +46,16 @@ def readings(text: str) -> tuple[str, ...]:
 
 def skeleton(text: str) -> str:
     """The folded text without accents, and with ASCII letters for those that look like them: a Cyrillic `а` is `a`."""
-    plain = fold(text if text.isascii() else "".join(map(_drawn_letter, text)))
+    plain = fold(text if text.isascii() else _each(text, _drawn_letter))
     if plain.isascii():
         return plain
-    bare = (c for c in unicodedata.normalize("NFKD", plain) if unicodedata.category(c) not in _ATTACHED)
-    return "".join(map(_plain_letter, bare))
+    normal = unicodedata.normalize("NFKD", plain)
+    return _each(_without(normal, {c for c in set(normal) if unicodedata.category(c) in _ATTACHED}), _plain_letter)
+
+
+def _each(text: str, change: Callable[[str], str]) -> str:
+    """The text with each of its characters changed."""
+    return text.translate({ord(c): new for c in set(text) if (new := change(c)) != c})
 
 
 def name_key(text: str) -> str:
