@@ -312,7 +312,11 @@ class Conversation:
     def _add_phrases(self, parts: list[str], origin: Origin) -> None:
         room = MOST_REMEMBERED - len(self.values) - len(self.phrases)
         self.suspicious = True
-        for key in map(hash, phrases_of(parts)):
+        found = dict.fromkeys(map(hash, phrases_of(parts)), origin)
+        if len(found) <= room and self.phrases.keys().isdisjoint(found):
+            self.phrases.update(found)
+            return
+        for key in found:
             if key not in self.phrases:
                 if room <= 0:
                     self.forgot = True

@@ -29,14 +29,14 @@ _HEX = re.compile(r"\b(?:[0-9a-fA-F]{12,}|(?:[0-9a-fA-F]{2}[ :]){5,}[0-9a-fA-F]{
 _SOME_HEX = re.compile(r"[0-9a-fA-F][0-9a-fA-F](?:[0-9a-fA-F]{10}|[ :][0-9a-fA-F]{2}[ :])")
 _HEX_PAIRS = re.compile(r"[ :][0-9a-fA-F]{2}[ :][0-9a-fA-F]{2}")
 _ENCODED = b"+-/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
-_HIDING = bytes(
-    ord("a" if one in _ENCODED else " " if 31 < one < 127 and one not in b"%&[({" else "%") for one in range(256)
-)
-"""Turns what base64 and hexadecimal encodings are made of into `a`, and what other disguises are made of into `%`."""
+_KIND_OF_SIGN = {**dict.fromkeys(_ENCODED, "a"), **dict.fromkeys(b"%&", "%"), **dict.fromkeys(b"[({", "(")}
+_HIDING = bytes(ord(" " if chr(one).isspace() else _KIND_OF_SIGN.get(one, chr(one))) for one in range(128)) + bytes(128)
+"""Turns what base64 and hexadecimal encodings are made of into `a`, and gaps, brackets, `%` and `&` into one each."""
 _DIGIT = re.compile(r"\d")
 _DISGUISED_SIGN = re.compile(
     r"\s(?:dot|punkt|arroba)\s|[\[({](?:at|dot|@|\.)[\])}]|\s[@.]\s|\w\s@|@\s\w", re.IGNORECASE
 )
+_BRACKETED = re.compile(r"[\[({](?:at|dot|@|\.)[\])}]", re.IGNORECASE)
 _SPOKEN = re.compile(r"\s*[\[({<]?\s*\b(at|dot|punkt|arroba)\b\s*[\])}>]?\s*", re.IGNORECASE)
 _SPACED_SIGN = re.compile(r"(?<=\w)\s*[\[({]?\s*([@.])\s*[\])}]?\s*(?=\w)")
 _SIGNS = {"at": "@", "arroba": "@", "dot": ".", "punkt": "."}
@@ -88,7 +88,7 @@ _SHAPE = bytes(
     for one in range(256)
 )
 """Tells digits, letters, gaps and other signs apart."""
-_ACCOUNT_STARTS = b" aa00", b".aa00", b",aa00"
+_ACCOUNT_STARTS = " aa00", ".aa00", ",aa00"
 _AROUND_WORD = ".,;:!?()\"'<>[]{}*`~"
 _BEFORE_AMOUNT, _AFTER_AMOUNT = "$#(\"'", ".;:!?)\"'"
 _PLAIN_ADDRESS = re.compile(r"(?:[a-z]{1,31}\.)?[a-z]{1,31}[0-9]{0,7}@(?:[a-z][a-z-]{0,62}\.){1,8}[a-z]{2,24}")
@@ -144,8 +144,11 @@ class Reading:
         if self.is_cut:
             bare = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
             text = text[:MOST_TEXT]
-        else:
+        elif text.isascii():
             bare = squeezed(text)
+        else:
+            self._words = words(text)
+            bare = "".join(self._words)
         self.text = text
         self.squeezed = bare
         """`squeezed` of the text; of one that is cut, a digest of all of it, so that no other is equal."""
@@ -262,12 +265,13 @@ def whole_value(text: str) -> Value | None:
 
 def _all_in(plain: str) -> list[Value]:
     """The values in a text of one form, kind by kind: those of `_scan`, found word by word, each word once."""
-    if not plain.isascii():
-        return _scan(plain)
     found: tuple[list[Value], ...] = [], [], [], [], []
     addresses, links, accounts, amounts, ids = found
     for word in dict.fromkeys(plain.split()):
         if word.isalpha():
+            continue
+        if not word.isascii():
+            _search(word, addresses, links, amounts, ids)
             continue
         if word.isalnum():
             if word.isdigit():
@@ -289,12 +293,15 @@ def _all_in(plain: str) -> list[Value]:
         elif _MARKS.search(word) is not None:
             _search(word, addresses, links, amounts, ids)
     # Only amounts, accounts and phone numbers can contain a gap.
-    shape = b" " + plain.encode().translate(_SHAPE)
-    if b"0 0" in shape:
-        amounts = _amounts_in(plain)
-    digits = shape.translate(None, _GAPS)
-    if b"000000" in digits and (b"00000000" in digits or any(start in shape for start in _ACCOUNT_STARTS)):
-        accounts = _accounts_in(plain)
+    if not plain.isascii():
+        amounts, accounts = _amounts_in(plain), _accounts_in(plain)
+    else:
+        shape = plain.encode().translate(_SHAPE)
+        if "0 0" in (signs := shape.decode()):
+            amounts = _amounts_in(plain)
+        digits = shape.translate(None, _GAPS).decode()
+        if "000000" in digits and ("00000000" in digits or any(start in f" {signs}" for start in _ACCOUNT_STARTS)):
+            accounts = _accounts_in(plain)
     every = [*addresses, *links, *accounts, *amounts, *ids]
     return list(dict.fromkeys(every)) if len(every) > 1 else every
 
@@ -423,17 +430,20 @@ def may_hide(text: str) -> bool:
     """Whether `decoded` can find something: false for most texts of a few words."""
     if not text.isascii():
         return True
-    shape = text.encode().translate(_HIDING)
-    if b"%" in shape or b"aaaaaaaaaaaa" in shape:
+    shape = text.encode().translate(_HIDING).decode()
+    if "%" in shape or "aaaaaaaaaaaa" in shape or (len(text) > 16 and _may_have_pairs(text)):
         return True
-    if " " in text and (" @" in text or "@ " in text or " ." in text or _spells_sign(text)):
-        return True
-    return len(text) > 16 and _may_have_pairs(text)
+    return (" " in shape or "(" in shape) and _may_be_spoken(text, shape)
 
 
-def _spells_sign(text: str) -> bool:
+def _may_be_spoken(text: str, shape: str) -> bool:
+    """Whether `_DISGUISED_SIGN` can match, told by searches that cost little."""
+    if " @" in shape or "@ " in shape or " ." in shape:
+        return True
     lower = text.lower()
-    return "dot" in lower or "punkt" in lower or "arroba" in lower
+    if "dot" in lower or "punkt" in lower or "arroba" in lower:
+        return True
+    return "(" in shape and _BRACKETED.search(text) is not None
 
 
 def _may_have_pairs(text: str) -> bool:
@@ -457,17 +467,9 @@ def decoded(text: str) -> Iterator[str]:
         for found in _HEX.findall(text)[:_MOST_DECODED]:
             if (hidden := _readable(_from_hex(found))) is not None:
                 yield hidden
-    if _may_be_spoken(text) and (hidden := _spoken(text)) is not None:
+    shape = (" " + " ".join(text.split())).encode(errors="replace")  # A gap can be any of many characters.
+    if _may_be_spoken(text, shape.translate(_HIDING).decode()) and (hidden := _spoken(text)) is not None:
         yield hidden
-
-
-def _may_be_spoken(text: str) -> bool:
-    """Whether `_DISGUISED_SIGN` can match, told by searches that cost little."""
-    if not text.isascii() or not text.isprintable() or "[" in text or "(" in text or "{" in text:
-        return True
-    if " @" in text or "@ " in text or " ." in text:
-        return True
-    return _spells_sign(text)
 
 
 def _spoken(text: str) -> str | None:
