@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import signal
 
 import click
@@ -29,14 +30,15 @@ async def _run(request: WrapRequest) -> int:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
 
     def streams() -> StandardStreams:
-        opened.append(StandardStreams())
+        opened.append(StandardStreams((os.dup(0), os.dup(1), os.dup(2))))
+        os.dup2(2, 1)  # Any other output of this process goes to standard error.
         return opened[0]
 
     try:
         return await serve_wrapped(request, WrapClient(streams, _tell, stop, _tell_waiting), wrapping(request))
     finally:
         for one in opened:
-            one.close()
+            await one.close()
 
 
 def _tell(line: str) -> None:

@@ -27,8 +27,8 @@ from assent.gateway.app import GatewayApp
 from assent.gateway.engine import desktop, wire
 from assent.gateway.engine.find_or_start import peer_of, rights_of
 from assent.gateway.engine.requests import handler_of
-from assent.gateway.engine.streams import PassedStreams
 from assent.gateway.runtime import Surroundings
+from assent.gateway.stdio.streams import StandardStreams
 from assent.gateway.stdio.wrapped_server import WrapClient, WrapRequest, serve_wrapped, wrapping
 from assent.ports import Store
 from assent.stores.open import open_store
@@ -225,7 +225,7 @@ class Engine:
                 os.close(one)
             await door.send(wire.REFUSED, f"the engine runs {MOST_SERVERS} servers already. Close some clients")
             return
-        passed = PassedStreams(streams)
+        passed = StandardStreams(streams)
         tell_door.set(passed.tell)
         served = WrappedServer("", request.command[0], request.folder or "", door.process)
         self.wrapped.append(served)
@@ -266,7 +266,7 @@ class Engine:
         return settings
 
     async def _serve(
-        self, request: WrapRequest, settings: Settings, served: WrappedServer, door: Door, streams: PassedStreams
+        self, request: WrapRequest, settings: Settings, served: WrappedServer, door: Door, streams: StandardStreams
     ) -> int:
         def on_start(app: GatewayApp, link: StdioLink) -> None:
             served.app, served.child = app, link.upstream.pid

@@ -7,11 +7,11 @@ import os
 import re
 import shlex
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -25,6 +25,7 @@ from assent.errors import Fault, SettingsError
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.metrics import summarize_observed
 from assent.gateway.runtime import Surroundings
+from assent.gateway.stdio.streams import StandardStreams
 from assent.gateway.stdio.wrap import StdioGateway
 from assent.ports import Ports, no_command
 from assent.stores.inspect import in_doubt
@@ -34,16 +35,6 @@ from assent.upstreams.stdio.link import StdioLink
 _UNUSED = ("upstreams", "auth.api_keys", "auth.jwt", "auth.embedded", "console")
 CommandLine = Callable[[str], str | None]
 _RUNNERS = frozenset({"npx", "bunx", "uvx", "pipx", "node", "bun", "deno", "python", "python3", "docker", "uv"})
-
-
-class Streams(Protocol):
-    """The standard streams of the client."""
-
-    gone: asyncio.Event
-
-    def lines(self) -> AsyncIterator[bytes]: ...
-
-    def write(self, message: bytes) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +54,7 @@ class WrapRequest:
 class WrapClient:
     """How a wrapped server reaches its client and the person there."""
 
-    streams: Callable[[], Streams]
+    streams: Callable[[], StandardStreams]
     """Opened once the server has started."""
     tell: Callable[[str], None]
     """One line for the person."""
