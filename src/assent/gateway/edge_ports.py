@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -18,7 +19,6 @@ from assent.core.call import Call
 from assent.core.catalogue import Catalogue
 from assent.core.question import texts_in
 from assent.gateway.auth.authenticator import Authenticator
-from assent.gateway.call_lines import CallLines
 from assent.gateway.connections import UpstreamConnections
 from assent.gateway.runtime import Runtime
 from assent.pipeline.ports_factory import make_ports
@@ -49,6 +49,12 @@ def ports_of(runtime: Runtime, rulebook: Rulebook, catalogue: Catalogue, connect
     def page(path: str) -> str | None:
         return f"{settings.public_url.rstrip('/')}/console/{path}"
 
+    def announce(approval: Approval) -> None:
+        """Tell of an approval that waits: in the log, and by the configured channels."""
+        runtime.call_lines.waits(approval, page(f"approvals/{approval.id}"))
+        if rulebook.notifier is not None:
+            rulebook.notifier.offer(approval)
+
     return make_ports(
         runtime.store,
         catalogue.itself,
@@ -58,27 +64,13 @@ def ports_of(runtime: Runtime, rulebook: Rulebook, catalogue: Catalogue, connect
         stops=runtime.stop_switches.look,
         questions=runtime.questions,
         page=page,
-        leads_to=RealPaths(settings).of,
+        leads_to=partial(_leads_to, settings),
         seen=runtime.tally.count_call,
         evidence=runtime.evidence,
         connect=connections.needed,
         rules=rules_of(settings, rulebook.policies, rulebook.flow),
-        waiting=Announcement(runtime.call_lines, rulebook.notifier, page).offer,
+        waiting=announce,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """Tells of an approval that waits: in the log, and by the configured channels."""
-
-    call_lines: CallLines
-    notifier: Any
-    page: Callable[[str], str | None]
-
-    def offer(self, approval: Approval) -> None:
-        self.call_lines.waits(approval, self.page(f"approvals/{approval.id}"))
-        if self.notifier is not None:
-            self.notifier.offer(approval)
 
 
 # Arguments that are paths on this machine
@@ -90,21 +82,16 @@ MOST_LOOKED_AT = 64 * 1024
 _TIMEOUT = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class RealPaths:
-    """The real paths of calls to servers that a command starts on this machine."""
-
-    settings: Settings
-
-    async def of(self, call: Call) -> list[tuple[str, str]]:
-        upstream = self.settings.upstreams.get(call.tool.upstream)
-        if upstream is None or upstream.command is None:
-            return []
-        try:
-            async with asyncio.timeout(_TIMEOUT):
-                return await asyncio.to_thread(real_paths, call.stated, Path(upstream.cwd or "."))
-        except TimeoutError:
-            return [("paths", "not looked up: the disk did not answer in time")]
+async def _leads_to(settings: Settings, call: Call) -> list[tuple[str, str]]:
+    """The real paths of a call to a server that a command starts on this machine."""
+    upstream = settings.upstreams.get(call.tool.upstream)
+    if upstream is None or upstream.command is None:
+        return []
+    try:
+        async with asyncio.timeout(_TIMEOUT):
+            return await asyncio.to_thread(real_paths, call.stated, Path(upstream.cwd or "."))
+    except TimeoutError:
+        return [("paths", "not looked up: the disk did not answer in time")]
 
 
 def real_paths(arguments: Mapping[str, Any], base: Path) -> list[tuple[str, str]]:

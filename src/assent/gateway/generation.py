@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from assent.config.model import Settings
 from assent.core.catalogue import Catalogue
@@ -70,9 +71,9 @@ def assemble(runtime: Runtime, rulebook: Rulebook, served: ServedTools, catalogu
         metadata_url=authenticator.metadata_url(),
         add_duration=runtime.tally.add_duration,
         connect_question=ConnectQuestion(connections.exists),
-        on_step_up=StepUpNote(runtime.store).write if authenticator.embedded is not None else None,
+        on_step_up=partial(_note_step_up, runtime.store) if authenticator.embedded is not None else None,
     )
-    stopped = MessageStops(runtime.stop_switches, rulebook.links).why
+    stopped = partial(_why_stopped, runtime.stop_switches, rulebook.links)
     dispatcher = Dispatcher(tools.listing, tools.call, passthrough.more(), stopped)
     endpoint = McpEndpoint(
         authenticate=authenticator.authenticate_at_mcp,
@@ -89,31 +90,18 @@ def assemble(runtime: Runtime, rulebook: Rulebook, served: ServedTools, catalogu
     return Generation(rulebook, served, catalogue, ports, others, tools, dispatcher, endpoint)
 
 
-@dataclass(frozen=True, slots=True)
-class MessageStops:
-    """Stops requests beside tool calls; a stop of one of several upstreams does not stop them."""
-
-    stop_switches: StopSwitches
-    links: Mapping[str, UpstreamLink]
-
-    async def why(self, caller: Principal) -> str | None:
-        """Why a caller's requests are stopped, or None."""
-        alone = next(iter(self.links)) if len(self.links) == 1 else ""
-        try:
-            stop = (await self.stop_switches.current()).stop_for_messages(caller, alone)
-        except StoreError:
-            return "The stop switches cannot be read, so nothing is passed on. Try again later."
-        return None if stop is None else stop.said()
+async def _why_stopped(stop_switches: StopSwitches, links: Mapping[str, UpstreamLink], caller: Principal) -> str | None:
+    """Why requests beside tool calls are stopped, or None; a stop of one of several upstreams does not stop them."""
+    alone = next(iter(links)) if len(links) == 1 else ""
+    try:
+        stop = (await stop_switches.current()).stop_for_messages(caller, alone)
+    except StoreError:
+        return "The stop switches cannot be read, so nothing is passed on. Try again later."
+    return None if stop is None else stop.said()
 
 
-@dataclass(frozen=True, slots=True)
-class StepUpNote:
-    """Remembers in the store which sign-in a call of a person's agent needs."""
-
-    store: Store
-
-    async def write(self, caller: Principal, refusal: Refusal) -> None:
-        if not caller.bearer:
-            return
+async def _note_step_up(store: Store, caller: Principal, refusal: Refusal) -> None:
+    """Remember in the store which sign-in a call of a person's agent needs."""
+    if caller.bearer:
         with suppress(StoreError):  # The caller is refused in any case.
-            await load_feature("pending_step_up").note_step_up(self.store, caller, refusal, time.time())
+            await load_feature("pending_step_up").note_step_up(store, caller, refusal, time.time())

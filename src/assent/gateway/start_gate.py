@@ -38,30 +38,17 @@ class StartGate:
         """Answer what waits: the start will not end."""
         self._over.set()
 
-    def guard(self, authenticate: Authenticate) -> Authenticate:
-        """Authenticates callers, and then lets them wait for the end of the start."""
-
-        async def guarded(headers: Headers, scope: Scope) -> Principal:
-            principal = await authenticate(headers, scope)
-            if not self.is_open:
-                await self._wait()
-            return principal
-
-        return guarded
-
     async def admits(self, authenticate: Authenticate, scope: Scope, send: Send) -> bool:
         """Whether a request may go on now, after a wait; otherwise it is answered."""
         try:
-            await self.guard(authenticate)(scope["headers"], scope)
+            await authenticate(scope["headers"], scope)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE):
+                    await self._over.wait()
+            if not self.is_open:
+                starting = Refusal("discover.not_ready")
+                raise Challenge(starting.status, starting.problem(), [(b"retry-after", b"2")])
         except Challenge as challenge:
             await respond(send, challenge.status, orjson.dumps(challenge.problem), challenge.fields)
             return False
         return True
-
-    async def _wait(self) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE):
-                await self._over.wait()
-        if not self.is_open:
-            starting = Refusal("discover.not_ready")
-            raise Challenge(starting.status, starting.problem(), [(b"retry-after", b"2")])

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from assent.config.load import load_pins, write_pins
@@ -15,17 +15,17 @@ from assent.core.pins import PinChange, Pins, accepted_pins, compare, pin_digest
 from assent.core.principal import Principal
 from assent.core.question import visible
 from assent.features import load_feature
-from assent.gateway.auth.authenticator import AuthParts
-from assent.gateway.catalogue import CatalogueLoader
 from assent.gateway.first_sight import accept_seen
 from assent.gateway.generation import Generation
 from assent.gateway.metrics import GatewayStatus, render
 from assent.gateway.recent_calls import RecentCalls
-from assent.gateway.runtime import Runtime
 from assent.gateway.served_tools import ServedTools
 from assent.upstreams.credentials import CredentialOwner
 from assent.upstreams.http.circuit_breaker import Health
 from assent.web.asgi import Headers, Scope
+
+if TYPE_CHECKING:
+    from assent.gateway.app import GatewayApp
 
 _HEALTHY = Health("closed", 0, None)
 
@@ -75,31 +75,10 @@ class DefinitionChange:
     """Such a tool cannot be accepted: nobody knows which of the two will be called."""
 
 
-class RunningGateway(Protocol):
-    """The gateway whose state is shown."""
-
-    @property
-    def current(self) -> Generation: ...
-
-    @property
-    def runtime(self) -> Runtime: ...
-
-    @property
-    def tools(self) -> CatalogueLoader: ...
-
-    @property
-    def auth(self) -> AuthParts: ...
-
-    @property
-    def refused_settings(self) -> str: ...
-
-    async def reload(self, name: str) -> float: ...
-
-
 class GatewayState:
     """The parts of a running gateway that operators see and change."""
 
-    def __init__(self, gateway: RunningGateway) -> None:
+    def __init__(self, gateway: GatewayApp) -> None:
         self._gateway = gateway
         runtime = gateway.runtime
         self.tally, self.stop_switches, self.vault = runtime.tally, runtime.stop_switches, runtime.vault

@@ -7,7 +7,6 @@ import re
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -103,19 +102,14 @@ class StoredApiKeys:
 FindKey = Callable[[str], Awaitable[Principal | None]]
 
 
-@dataclass(frozen=True, slots=True)
 class AuthParts:
     """What authentication keeps beside its configuration: the stored keys and the count of failures."""
 
-    store: Store
-    scopes: Callable[[], list[str]] = list
-    """The scopes of the tools that every caller may see."""
-    keys: StoredApiKeys = field(init=False)
-    failed_auth: FailedAuthCounter = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "keys", StoredApiKeys(self.store, time.monotonic))
-        object.__setattr__(self, "failed_auth", FailedAuthCounter(self.store.append, time.time))
+    def __init__(self, store: Store, scopes: Callable[[], list[str]]) -> None:
+        """`scopes` are those of the tools that every caller may see."""
+        self.store, self.scopes = store, scopes
+        self.keys = StoredApiKeys(store, time.monotonic)
+        self.failed_auth = FailedAuthCounter(store.append, time.time)
 
 
 class Authenticator:
