@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,7 @@ from assent.audit.signer import AuditLogSigner, host_of
 from assent.errors import Fault, SettingsError
 from assent.ports import Store
 from assent.upstreams.http.address import BadAddress, UpstreamAddress
-from assent.upstreams.http.circuit_breaker import CircuitBreaker
-from assent.upstreams.http.pool import Limits, Pool
+from assent.upstreams.http.fetch import exchange
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
@@ -71,13 +69,7 @@ def _bad(message: str, remedy: str, number: int) -> SettingsError:
 
 
 async def send(url: str, body: bytes, headers: Mapping[str, str]) -> int:
-    """Posts a checkpoint and returns the response status. It is bounded in time and follows no redirects."""
-    limits = Limits(connections=1, silence=5, total=10)
-    pool = Pool("anchor", UpstreamAddress.of(url), limits, CircuitBreaker("anchor", time.monotonic))
-    try:
-        fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-        response = await pool.send(b"POST", fields, body)
-        await response.read(64 * 1024)
-        return response.status
-    finally:
-        await pool.close()
+    """Posts a checkpoint and returns the response status."""
+    fields = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    status, _ = await exchange("anchor", b"POST", url, fields, body, most=64 * 1024)
+    return status

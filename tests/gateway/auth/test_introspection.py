@@ -18,7 +18,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from assent.gateway.auth.jwt import Issuer, principal_of
+from assent.config.callers import GroupRights, JwtSettings
+from assent.gateway.auth.jwt import principal_of
 from support.gateway.gateways import post, rpc, shop_gateway
 from support.servers.loopback_server import serving
 
@@ -140,7 +141,9 @@ async def test_a_jwt_is_checked_as_one_and_never_sent_to_the_endpoint(tmp_path: 
 
 
 def test_a_group_may_be_one_text_and_gives_roles() -> None:
-    issuer = Issuer(ISSUER, AUDIENCE, groups=(("Order Desk", frozenset({"a"}), frozenset({"viewer"})),))
+    issuer = JwtSettings(
+        issuer=ISSUER, audience=AUDIENCE, groups={"Order Desk": GroupRights(scopes=("a",), roles=("viewer",))}
+    )
     principal = principal_of({"sub": "ann", "scope": "b", "groups": "Order Desk"}, issuer)
     assert (principal.scopes, principal.roles) == ({"a", "b"}, {"viewer"})
 
@@ -153,6 +156,6 @@ def test_a_group_may_be_one_text_and_gives_roles() -> None:
     ],
 )
 def test_a_claim_of_groups_may_be_inside_another_or_have_dots_in_its_name(name: str, claims: dict[str, Any]) -> None:
-    issuer = Issuer(ISSUER, AUDIENCE, groups_claim=name)
+    issuer = JwtSettings(issuer=ISSUER, audience=AUDIENCE, groups_claim=name)
     assert principal_of({"sub": "ann", **claims}, issuer).groups == {"Order Desk"}
     assert principal_of({"sub": "ann", "realm_access": "Order Desk"}, issuer).groups == frozenset()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import jwt
@@ -11,11 +10,14 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
+from assent.config.callers import JwtSettings
 from assent.core.outcome import Refusal
-from assent.gateway.auth.jwt import MOST_CACHED, Issuer, JwtVerifier
+from assent.gateway.auth.jwt import MOST_CACHED, JwtVerifier
 from assent.testing import Clock
 
-ISSUER = Issuer("https://id.example.com", "https://mcp.example.com/mcp", jwks_url="https://id.example.com/jwks")
+ISSUER = JwtSettings(
+    issuer="https://id.example.com", audience="https://mcp.example.com/mcp", jwks_url="https://id.example.com/jwks"
+)
 EC_KEY = ec.generate_private_key(ec.SECP256R1())
 OTHER_KEY = ec.generate_private_key(ec.SECP256R1())
 RSA_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -64,12 +66,12 @@ def clock() -> Clock:
         (ISSUER, {"mode": "test"}, "test"),
         (ISSUER, {"mode": "live"}, "live"),
         (ISSUER, {"env": "test"}, "live"),
-        (replace(ISSUER, mode="test"), {}, "test"),
-        (replace(ISSUER, mode_claim="env"), {"env": "test", "mode": "online"}, "test"),
+        (ISSUER.model_copy(update={"mode": "test"}), {}, "test"),
+        (ISSUER.model_copy(update={"mode_claim": "env"}), {"env": "test", "mode": "online"}, "test"),
     ],
 )
 async def test_a_token_says_whether_its_caller_is_in_test_mode(
-    clock: Clock, issuer: Issuer, claims: dict[str, Any], mode: str
+    clock: Clock, issuer: JwtSettings, claims: dict[str, Any], mode: str
 ) -> None:
     tokens = JwtVerifier(issuer, Keys(jwk("k1", EC_KEY)), clock)
     assert (await tokens.principal(signed(clock, **claims))).mode == mode
@@ -168,7 +170,7 @@ async def test_unsigned_and_symmetric_tokens_are_never_believed(clock: Clock) ->
 
 
 async def test_a_key_is_used_for_its_own_algorithm_only(clock: Clock) -> None:
-    both = replace(ISSUER, algorithms=("RS256", "PS256"))
+    both = ISSUER.model_copy(update={"algorithms": ("RS256", "PS256")})
     keys = Keys({**jwk("k1", RSA_KEY), "alg": "RS256"})
     tokens = JwtVerifier(both, keys, clock)
     assert (await tokens.principal(signed(clock, RSA_KEY, "RS256"))).id.endswith("ann")
@@ -207,7 +209,7 @@ async def test_a_key_set_that_cannot_be_fetched_believes_nobody_new_and_keeps_wh
 async def test_metadata_of_another_issuer_does_not_lead_us_to_its_keys(clock: Clock) -> None:
     keys = Keys()
     keys.document = {"issuer": "https://evil.example.com", "jwks_uri": "https://evil.example.com/jwks"}
-    tokens = JwtVerifier(replace(ISSUER, jwks_url=None), keys, clock)
+    tokens = JwtVerifier(ISSUER.model_copy(update={"jwks_url": None}), keys, clock)
     assert await refused(tokens, signed(clock)) == "authenticate.invalid"
     assert keys.fetched == ["https://id.example.com/.well-known/openid-configuration"]
 
@@ -226,7 +228,7 @@ async def test_what_is_remembered_is_bounded(clock: Clock) -> None:
 async def test_keys_are_not_fetched_in_the_clear_from_another_machine(clock: Clock, url: str) -> None:
     keys = Keys()
     keys.document = {"issuer": ISSUER.issuer, "jwks_uri": url}
-    tokens = JwtVerifier(replace(ISSUER, jwks_url=None), keys, clock)
+    tokens = JwtVerifier(ISSUER.model_copy(update={"jwks_url": None}), keys, clock)
     assert await refused(tokens, signed(clock)) == "authenticate.invalid"
     assert keys.fetched == ["https://id.example.com/.well-known/openid-configuration"]
 

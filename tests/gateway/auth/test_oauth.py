@@ -14,9 +14,10 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from assent.config.callers import JwtSettings
 from assent.contract.yaml_document import write_yaml
 from assent.gateway.app import GatewayApp
-from assent.gateway.auth.jwt import REFRESH_AT_MOST_EVERY, Issuer, JwtVerifier
+from assent.gateway.auth.jwt import REFRESH_AT_MOST_EVERY, JwtVerifier
 from assent.testing import Clock
 from assent.upstreams.http.fetch import fetch_json
 from support.gateway.gateways import KEY, Shop, post, rpc, shop_gateway
@@ -185,7 +186,7 @@ async def test_a_token_that_is_not_to_be_believed_is_refused_everywhere(how: str
 async def test_keys_are_rotated_without_a_restart_and_the_old_one_is_forgotten(tmp_path: Path) -> None:
     async with oauth(tmp_path) as there:
         clock = Clock(time.time())
-        issuer = Issuer(there.provider.issuer, there.provider.audience)
+        issuer = JwtSettings(issuer=there.provider.issuer, audience=there.provider.audience)
         there.gateway_app.current.rulebook.authenticator.tokens = JwtVerifier(issuer, fetch_json, clock)
         old = there.provider.token(scope="orders:read", jti="1")
         assert await there.names(old) == ["list_orders"]

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from assent.config.callers import JwtSettings, principal_of
+from assent.config.callers import principal_of
 from assent.config.model import Settings
 from assent.core.audit import Entry
 from assent.core.keys import KeyRecord
@@ -24,7 +24,7 @@ from assent.gateway.auth.challenges import Challenge, challenge
 from assent.gateway.auth.failed_auth import FailedAuthCounter
 from assent.gateway.auth.host_origin import Cors, HostOriginPolicy
 from assent.gateway.auth.introspection import Introspection
-from assent.gateway.auth.jwt import Issuer, JwtVerifier, is_jwt
+from assent.gateway.auth.jwt import JwtVerifier, is_jwt
 from assent.ports import Store
 from assent.upstreams.credentials import SubjectToken, current_subject
 from assent.upstreams.http.circuit_breaker import current_caller
@@ -264,32 +264,16 @@ class Authenticator:
         if previous is not None and previous._settings.auth.jwt == jwt:
             return previous._introspection
         own = jwt.introspection
-        return Introspection(own.url, own.client_id, own.client_secret, _issuer_of(jwt))
+        return Introspection(own.url, own.client_id, own.client_secret, jwt)
 
     def _make_tokens(self, previous: Authenticator | None) -> JwtVerifier | None:
         jwt = self._settings.auth.jwt
         if jwt is None:
             return None
-        tokens = JwtVerifier(_issuer_of(jwt), fetch_json, time.time)
+        tokens = JwtVerifier(jwt, fetch_json, time.time)
         if previous is not None and previous.tokens is not None:
             tokens.inherit(previous.tokens)
         return tokens
-
-
-def _issuer_of(jwt: JwtSettings) -> Issuer:
-    groups = tuple((name, frozenset(one.scopes), frozenset(one.roles)) for name, one in jwt.groups.items())
-    return Issuer(
-        jwt.issuer,
-        jwt.audience,
-        jwt.algorithms,
-        jwt.jwks_url,
-        jwt.kind,
-        jwt.tenant,
-        jwt.groups_claim,
-        groups,
-        jwt.mode,
-        jwt.mode_claim,
-    )
 
 
 _CREDENTIALS = (b"authorization", b"x-api-key")

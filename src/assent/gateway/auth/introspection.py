@@ -12,10 +12,11 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
+from assent.config.callers import JwtSettings
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.gateway.auth.jwt import CACHED_FOR, MOST_CACHED, MOST_TOKEN, Issuer, is_current, principal_of
+from assent.gateway.auth.jwt import CACHED_FOR, MOST_CACHED, MOST_TOKEN, is_current, principal_of
 from assent.gateway.auth.provider_down import provider_down
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.http.address import UpstreamAddress
@@ -30,7 +31,7 @@ class Introspection:
     """Asks the endpoint about a token at most once a minute; a token that is not active is asked again after 5 s."""
 
     def __init__(
-        self, url: str, client_id: str, client_secret: str, issuer: Issuer, now: Callable[[], float] = time.time
+        self, url: str, client_id: str, client_secret: str, issuer: JwtSettings, now: Callable[[], float] = time.time
     ) -> None:
         limits = Limits(connections=10, silence=5, total=10)
         breaker = CircuitBreaker("introspection", time.monotonic)

@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from assent.config.callers import JwtSettings
 from assent.core.identity_claims import claim_at, further_claims, group_names, mode_of, words_of
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal
-from assent.core.principal import KINDS, Kind, Mode, Principal
+from assent.core.principal import KINDS, Kind, Principal
 from assent.gateway.auth.provider_down import provider_down
 
 logger = logging.getLogger(__name__)
@@ -37,23 +38,6 @@ MOST_ACTORS = 10
 LAST_SECOND = 1e12
 
 
-@dataclass(frozen=True, slots=True)
-class Issuer:
-    """One trusted token issuer, with its audience and algorithms."""
-
-    issuer: str
-    audience: str
-    algorithms: tuple[str, ...] = ("RS256", "ES256")
-    jwks_url: str | None = None
-    kind: Kind = "agent"
-    tenant: str = "local"
-    groups_claim: str = "groups"
-    groups: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = ()
-    """Groups of the identity provider: the name, and the scopes and roles that its members have here."""
-    mode: Mode = "live"
-    mode_claim: str = "mode"
-
-
 class BadMetadata(Exception):
     """The metadata of an issuer leads nowhere we may go."""
 
@@ -62,7 +46,7 @@ class BadMetadata(Exception):
 class KeySet:
     """An issuer's public keys: fetched on demand, limited in number and in how often they are fetched."""
 
-    issuer: Issuer
+    issuer: JwtSettings
     fetch: Fetch
     keys: dict[str, Any] = field(default_factory=dict)
     fetched_at: float = float("-inf")
@@ -162,14 +146,14 @@ def is_jwt(token: str) -> bool:
 class JwtVerifier:
     """Verifies tokens of one issuer. A verified token is cached by its hash for a short time."""
 
-    def __init__(self, issuer: Issuer, fetch: Fetch, now: Callable[[], float]) -> None:
+    def __init__(self, issuer: JwtSettings, fetch: Fetch, now: Callable[[], float]) -> None:
         self._issuer, self._now = issuer, now
         self._keys = KeySet(issuer, fetch)
         self._verified = LimitedDict[bytes, tuple[float, Principal]](MOST_CACHED)
 
     def inherit(self, earlier: JwtVerifier) -> None:
         """Takes over the known keys of an earlier verifier of the same issuer, in case it cannot be reached now."""
-        if earlier._issuer == self._issuer:
+        if _source_of_keys(earlier._issuer) == _source_of_keys(self._issuer):
             self._keys.keys = earlier._keys.keys
 
     async def principal(self, token: str) -> Principal:
@@ -213,6 +197,10 @@ class JwtVerifier:
         return claims
 
 
+def _source_of_keys(issuer: JwtSettings) -> tuple[object, ...]:
+    return issuer.issuer, issuer.jwks_url, issuer.algorithms
+
+
 def is_current(claims: dict[str, Any], now: float) -> bool:
     """Whether a token is valid now, by the gateway's clock."""
     expires, begins = _time(claims.get("exp")), _time(claims.get("nbf", 0))
@@ -225,20 +213,20 @@ def _time(value: Any) -> float | None:
     return float(value) if is_number and abs(value) < LAST_SECOND else None
 
 
-def principal_of(claims: Mapping[str, Any], issuer: Issuer) -> Principal:
+def principal_of(claims: Mapping[str, Any], issuer: JwtSettings) -> Principal:
     """The principal described by verified claims, with the actor chain of the `act` claim (RFC 8693)."""
     kind = claims.get("kind") if claims.get("kind") in KINDS else issuer.kind
     tenant = claims.get("tenant", issuer.tenant)
     if not isinstance(tenant, str):
         raise Refusal("authenticate.invalid")
     groups = group_names(claim_at(claims, issuer.groups_claim))
-    rights = [(scopes, roles) for name, scopes, roles in issuer.groups if name in groups]
+    rights = [one for name, one in issuer.groups.items() if name in groups]
     return Principal(
         id=f"{issuer.issuer}|{claims['sub']}",
         kind=kind,  # type: ignore[arg-type]
         tenant=tenant,
-        scopes=words_of(claims.get("scope", claims.get("scp"))).union(*(scopes for scopes, _ in rights)),
-        roles=words_of(claims.get("roles")).union(*(roles for _, roles in rights)),
+        scopes=words_of(claims.get("scope", claims.get("scp"))).union(*(one.scopes for one in rights)),
+        roles=words_of(claims.get("roles")).union(*(one.roles for one in rights)),
         acr=claims["acr"] if isinstance(claims.get("acr"), str) else None,
         auth_time=_time(claims.get("auth_time")),
         mode=mode_of(claims, issuer.mode_claim, issuer.mode),
@@ -250,7 +238,7 @@ def principal_of(claims: Mapping[str, Any], issuer: Issuer) -> Principal:
     )
 
 
-def _actors(act: Any, issuer: Issuer) -> tuple[Principal, ...]:
+def _actors(act: Any, issuer: JwtSettings) -> tuple[Principal, ...]:
     """The actors of an `act` claim, who act for the subject: agents unless it says otherwise.
 
     A chain that cannot be read to its end is refused, because its rest may contain an agent.

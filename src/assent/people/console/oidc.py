@@ -13,11 +13,12 @@ import httpx2
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.httpx_client import AsyncOAuth2Client
 
+from assent.config.callers import JwtSettings
 from assent.config.model import OidcSettings
 from assent.core.identity_claims import claim_at
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.gateway.auth.jwt import Issuer, JwtVerifier, may_fetch
+from assent.gateway.auth.jwt import JwtVerifier, may_fetch
 from assent.people.console.page import PageError
 from assent.upstreams.http.fetch import fetch_json
 
@@ -136,7 +137,12 @@ class OidcClient:
 
     def _use(self, metadata: dict[str, Any]) -> None:
         settings = self.settings
-        issuer = Issuer(settings.issuer, settings.client_id, settings.algorithms, metadata["jwks_uri"], "human")
+        issuer = JwtSettings.model_construct(
+            issuer=settings.issuer,
+            audience=settings.client_id,
+            algorithms=settings.algorithms,
+            jwks_url=metadata["jwks_uri"],
+        )
         tokens = JwtVerifier(issuer, fetch_json, time.time)
         if self._tokens is not None:
             tokens.inherit(self._tokens)

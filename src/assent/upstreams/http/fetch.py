@@ -1,4 +1,4 @@
-"""Fetches documents from configured addresses."""
+"""Single exchanges with configured addresses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from assent.upstreams.http.address import UpstreamAddress
+from assent.upstreams.http.address import Fields, UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.pool import Limits, Pool
 
@@ -23,13 +23,21 @@ async def fetch_text(url: str) -> str:
 
 
 async def fetch(url: str, most: int, what: str) -> bytes:
-    """Fetch the content of a configured address, with a size limit and without redirects."""
+    """Fetch the content of a configured address."""
+    status, content = await exchange(what, b"GET", url, [(b"accept", b"application/json")], most=most)
+    if status != 200:
+        raise ValueError(f"answered {status}")
+    return content
+
+
+async def exchange(
+    what: str, method: bytes, url: str, fields: Fields, body: bytes = b"", *, most: int
+) -> tuple[int, bytes]:
+    """Send one request; its status and content, with limits on time and size and without redirects."""
     limits, circuit_breaker = Limits(connections=1, silence=5, total=10), CircuitBreaker(what, time.monotonic)
     pool = Pool(what, UpstreamAddress.of(url), limits, circuit_breaker)
     try:
-        response = await pool.send(b"GET", [(b"accept", b"application/json")], safe=True)
-        if response.status != 200:
-            raise ValueError(f"answered {response.status}")
-        return await response.read(most)
+        response = await pool.send(method, fields, body, safe=method == b"GET")
+        return response.status, await response.read(most)
     finally:
         await pool.close()
