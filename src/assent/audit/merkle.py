@@ -7,6 +7,8 @@ position << height on.
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 
+from assent.audit.verifier import pair_up, root_above
+
 Range = tuple[int, int]
 Node = tuple[int, int]
 NodeReader = Callable[[Node], bytes]
@@ -42,10 +44,7 @@ def fold(hashes: Sequence[bytes]) -> bytes:
 
 def complete_root(hashes: Sequence[bytes]) -> bytes:
     """Return the root of a complete subtree from its bottom row (a power of two of hashes)."""
-    row = list(hashes)
-    while len(row) > 1:
-        row = [sha256(b"\x01" + row[i] + row[i + 1]).digest() for i in range(0, len(row), 2)]
-    return row[0]
+    return pair_up(list(hashes))
 
 
 def peaks(start: int, stop: int) -> list[Node]:
@@ -110,29 +109,11 @@ def hash_ranges(ranges: Iterable[Range], read: NodeReader) -> list[bytes]:
     return [fold([read(node) for node in peaks(start, stop)]) for start, stop in ranges]
 
 
-def root_from_inclusion(index: int, size: int, leaf_hash: bytes, proof: Sequence[bytes]) -> bytes:
-    """Return the root of an audit path (RFC 9162, 2.1.3.2)."""
+def verify_inclusion(index: int, size: int, leaf_hash: bytes, proof: Sequence[bytes], root: bytes) -> None:
     if not 0 <= index < size:
         raise BadProof(f"entry {index} is not in a log of {size} entries")
     _check_hashes([leaf_hash, *proof])
-    node, last, root = index, size - 1, leaf_hash
-    for sibling in proof:
-        if last == 0:
-            raise BadProof("the proof is too long")
-        if node & 1 or node == last:
-            root = hash_pair(sibling, root)
-            while not node & 1 and node:
-                node, last = node >> 1, last >> 1
-        else:
-            root = hash_pair(root, sibling)
-        node, last = node >> 1, last >> 1
-    if last:
-        raise BadProof("the proof is too short")
-    return root
-
-
-def verify_inclusion(index: int, size: int, leaf_hash: bytes, proof: Sequence[bytes], root: bytes) -> None:
-    if root_from_inclusion(index, size, leaf_hash, proof) != root:
+    if root_above(index, size, leaf_hash, proof) != root:
         raise BadProof(f"entry {index} is not under the root of the log of {size} entries")
 
 

@@ -67,29 +67,23 @@ class ConfirmationCodec:
         self, approval: Approval, version: str, principal: Principal, tool: str, beside: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The confirmation question as the result of the call."""
-        question = {"method": "elicitation/create", "params": form_of(approval, version)}
         asked = {"approval": approval.id, "beside": beside, "at": self._state.now()}
-        state = self._state.close(asked, principal, tool)
-        return {"resultType": INPUT_REQUIRED, "inputRequests": {CONFIRM: question}, "requestState": state}
+        return _question(CONFIRM, form_of(approval, version), self._state.close(asked, principal, tool))
 
     def ask_to_connect(
         self, refusal: Refusal, version: str, principal: Principal, tool: str, beside: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The link to the page where an upstream is connected, as the result of the call."""
         link = link_of(refusal.detail, refusal.facts["connect_url"], version)
-        question = {"method": "elicitation/create", "params": link}
         facts = {"connect": refusal.facts["upstream"], "scope": refusal.facts.get("scope", ""), "beside": beside}
-        state = self._state.close(facts, principal, tool)
-        return {"resultType": INPUT_REQUIRED, "inputRequests": {CONNECT: question}, "requestState": state}
+        return _question(CONNECT, link, self._state.close(facts, principal, tool))
 
     def ask_to_decide(
         self, refusal: Refusal, version: str, principal: Principal, tool: str, beside: Mapping[str, Any]
     ) -> dict[str, Any]:
         """The link to the page where a person decides, as the result of the call. Opening it decides nothing."""
-        link = decision_link(refusal, version)
         state = self._state.close({"page": refusal.facts["approval"], "beside": beside}, principal, tool)
-        question = {"method": "elicitation/create", "params": link}
-        return {"resultType": INPUT_REQUIRED, "inputRequests": {DECIDE: question}, "requestState": state}
+        return _question(DECIDE, decision_link(refusal, version), state)
 
     def pass_question(
         self, answer: Answer, arguments: Any, principal: Principal, tool: str, beside: Mapping[str, Any]
@@ -145,6 +139,11 @@ class ConfirmationCodec:
         asked = state.get("at")
         seconds = self._state.now() - asked if isinstance(asked, int | float) else None
         return user_answer(state["approval"], response, meta, (meta or {}).get(CLIENT_INFO_META_KEY), seconds)
+
+
+def _question(name: str, params: dict[str, Any], state: str) -> dict[str, Any]:
+    question = {"method": "elicitation/create", "params": params}
+    return {"resultType": INPUT_REQUIRED, "inputRequests": {name: question}, "requestState": state}
 
 
 def user_answer(
