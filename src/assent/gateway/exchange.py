@@ -309,7 +309,6 @@ class ResponseWriter:
             self._timer = asyncio.get_running_loop().call_later(self._ping_after, self._on_silence)
 
     def _cancel_timers(self) -> None:
-        """Cancels the timers."""
         self._slow_timer.leave(self)
         if self._timer is not None:
             self._timer.cancel()

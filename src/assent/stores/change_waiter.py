@@ -83,7 +83,6 @@ class _Wakeup:
         return self._timer is not None
 
     def schedule_poll(self) -> None:
-        """Schedule the next poll."""
         if self._timer is None and self._fired is not None:
             self._timer = asyncio.get_running_loop().call_later(self._pause, self.fire)
             self._pause = min(self._pause * 1.5, LONGEST_POLL)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Hashable, Iterator
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
+from assent.mcp.jsonrpc import RpcError
+from assent.mcp.protocol import INVALID_PARAMS
 from assent.mcp.server_identity import Described
 
 MOST_RESOURCES = 500
@@ -22,20 +25,6 @@ LISTS = {
 }
 
 Notice = Callable[[dict[str, Any]], None]
-
-
-class Subscriptions(Protocol):
-    """The gateway's subscriptions at one upstream, shared by all its clients."""
-
-    was_heard: bool
-
-    async def listen(self, described: Described) -> None: ...
-
-    async def watch(self, uri: str, caller: Hashable = None) -> None: ...
-
-    async def leave(self, uri: str, caller: Hashable = None) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class TooManyResources(Exception):
@@ -76,6 +65,53 @@ class ResourceInterest:
             if self._wanted[uri] <= 0:
                 del self._wanted[uri]
                 await end(uri)
+
+
+class Subscriptions(ABC):
+    """The gateway's subscriptions at one upstream, shared by all its clients."""
+
+    own_thing: ClassVar[str]
+    """What each person has alone at an upstream that nobody can watch together."""
+
+    def __init__(self, notice: Notice, *, per_user: bool = False) -> None:
+        self._notice, self._per_user = notice, per_user
+        self._resource_interest = ResourceInterest()
+        self.was_heard = False
+        """Whether the upstream could be subscribed to at the last attempt."""
+
+    @abstractmethod
+    async def listen(self, described: Described) -> None:
+        """Listen until the stream or the process ends. It is run again whenever that happens."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    async def watch(self, uri: str, caller: Hashable = None) -> None:
+        """Watch one more resource. Raises the upstream's refusal, or UpstreamError if it cannot be reached."""
+        if self._per_user:
+            raise RpcError(
+                INVALID_PARAMS, f"Its resources cannot be watched: each person has their own {self.own_thing}"
+            )
+        await self._resource_interest.add(uri, self._first_watch, caller)
+
+    async def leave(self, uri: str, caller: Hashable = None) -> None:
+        """Remove one watcher; after the last one, unsubscribe at the upstream."""
+        await self._resource_interest.remove(uri, self._end_watch, caller)
+
+    @abstractmethod
+    async def _first_watch(self, uri: str) -> None: ...
+
+    @abstractmethod
+    async def _end_watch(self, uri: str) -> None: ...
+
+    def _pass_on(self, message: dict[str, Any]) -> None:
+        if (notification := strip_subscription_meta(message)) is not None:
+            self._notice(notification)
+
+
+def lists_of(described: Described) -> dict[str, Any]:
+    """The changes of lists that an upstream may announce, as a subscription names them."""
+    return {flag: True for kind, flag in LISTS.items() if isinstance(described.capabilities.get(kind), dict)}
 
 
 def strip_subscription_meta(message: dict[str, Any]) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from assent.core.principal import Principal
 from assent.mcp.channel import ACKNOWLEDGED, StreamListener, asks_of
 from assent.mcp.jsonrpc import RpcError
-from assent.mcp.protocol import INVALID_PARAMS, LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
+from assent.mcp.protocol import LATEST_MODERN_VERSION, MODERN_PROTOCOL_VERSIONS
 from assent.mcp.requests import Era, McpRequest
 from assent.mcp.server_identity import Described
 from assent.ports import NotReached
@@ -21,7 +21,7 @@ from assent.upstreams.http.sessions import SessionContext
 from assent.upstreams.http.streams import stream_messages
 from assent.upstreams.link import McpLink, Result, suspended_call, with_log_level
 from assent.upstreams.resources import ListedResources
-from assent.upstreams.subscriptions import LISTS, Notice, ResourceInterest, Subscriptions, strip_subscription_meta
+from assent.upstreams.subscriptions import Notice, Subscriptions, lists_of
 from assent.web.asgi import Headers
 
 T = TypeVar("T")
@@ -190,29 +190,28 @@ class HttpLink(McpLink):
         return self._test
 
 
-class HttpSubscriptions:
+class HttpSubscriptions(Subscriptions):
     """One shared subscription per upstream for list changes and watched resources.
 
-    `listen` is run again whenever it ends; resources that were requested meanwhile are subscribed again.
+    When `listen` is run again, resources that were requested meanwhile are subscribed again. The subscription uses the
+    shared connection, so where each person has their own, nobody watches with it.
     """
 
+    own_thing = "account"
+
     def __init__(self, server: HttpUpstream, notice: Notice, *, per_user: bool = False) -> None:
-        self._server, self._notice, self._per_user = server, notice, per_user
-        self._resource_interest = ResourceInterest()
+        super().__init__(notice, per_user=per_user)
+        self._server = server
         self._watches: dict[str, asyncio.Task[None]] = {}
         self._peer: SessionContext | None = None
-        self._described: Described | None = None
         self._open = asyncio.Event()
-        self.was_heard = False
-        """Whether the last stream started at all."""
-        server.on_notice = self._on_message
+        server.on_notice = self._pass_on
 
     async def listen(self, described: Described) -> None:
         """Listen until the stream ends. Raises UpstreamError if it breaks; returns if there is nothing to listen to."""
-        self._described = described
         try:
             if described.version in MODERN_PROTOCOL_VERSIONS:
-                await self._listen_modern()
+                await self._listen_modern(described)
             else:
                 await self._listen_in_session()
         finally:
@@ -220,25 +219,12 @@ class HttpSubscriptions:
             self._open.clear()
             self._peer = None
 
-    async def watch(self, uri: str, caller: Hashable = None) -> None:
-        """Watch one more resource. Raises the upstream's refusal, or UpstreamError if it cannot be reached.
-
-        The subscription uses the shared connection, so where each person has their own, nobody watches with it.
-        """
-        if self._per_user:
-            raise RpcError(INVALID_PARAMS, "Its resources cannot be watched: each person has their own account")
-        await self._resource_interest.add(uri, self._begin_watch, caller)
-
-    async def leave(self, uri: str, caller: Hashable = None) -> None:
-        """Remove one watcher; after the last one, unsubscribe at the upstream."""
-        await self._resource_interest.remove(uri, self._end_watch, caller)
-
     def close(self) -> None:
         for task in self._watches.values():
             task.cancel()
         self._watches.clear()
 
-    async def _begin_watch(self, uri: str) -> None:
+    async def _first_watch(self, uri: str) -> None:
         try:
             async with asyncio.timeout(5):
                 await self._open.wait()
@@ -280,13 +266,10 @@ class HttpSubscriptions:
             await asyncio.sleep(1)
             await self._open.wait()
 
-    async def _listen_modern(self) -> None:
-        assert self._described is not None
-        has = self._described.capabilities
-        wanted = {flag: True for kind, flag in LISTS.items() if isinstance(has.get(kind), dict)}
+    async def _listen_modern(self, described: Described) -> None:
         acknowledged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         acknowledged.add_done_callback(lambda _: self._open.set())
-        await self._stream_modern(wanted, acknowledged)
+        await self._stream_modern(lists_of(described), acknowledged)
 
     async def _stream_modern(self, wanted: dict[str, Any], acknowledged: asyncio.Future[None]) -> None:
         peer = SessionContext(LATEST_MODERN_VERSION, capabilities={})
@@ -296,7 +279,7 @@ class HttpSubscriptions:
                 if not acknowledged.done():
                     acknowledged.set_result(None)
             elif "method" in message:
-                self._on_message(message)
+                self._pass_on(message)
             else:
                 return
 
@@ -310,11 +293,7 @@ class HttpSubscriptions:
                     await self._server.request("resources/subscribe", {"uri": uri}, peer, safe=True)
             self._open.set()
             async for message in messages:
-                self._on_message(message)
+                self._pass_on(message)
         finally:
             self._peer = None
             await asyncio.shield(self._server.close_session(peer))
-
-    def _on_message(self, message: dict[str, Any]) -> None:
-        if (notification := strip_subscription_meta(message)) is not None:
-            self._notice(notification)

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable
 from contextlib import suppress
 from typing import Any
 
 from assent.mcp.channel import ACKNOWLEDGED, SUBSCRIPTION_ID
 from assent.mcp.jsonrpc import RpcError
-from assent.mcp.protocol import INVALID_PARAMS
 from assent.mcp.server_identity import Described
 from assent.upstreams.errors import ProtocolViolation, UpstreamError
 from assent.upstreams.stdio.server import StdioUpstream
-from assent.upstreams.subscriptions import LISTS, Notice, ResourceInterest, strip_subscription_meta
+from assent.upstreams.subscriptions import Notice, Subscriptions, lists_of
 
 
-class StdioSubscriptions:
+class StdioSubscriptions(Subscriptions):
     """One shared subscription per process.
 
     A handshake-era server sends notifications by itself and is told each resource. A modern server needs requests
     that stay open: one for its lists and one for each resource. A restarted process is subscribed to again.
     """
 
+    own_thing = "process"
+
     def __init__(self, server: StdioUpstream, notice: Notice, *, per_user: bool = False) -> None:
-        self._server, self._notice, self._per_user = server, notice, per_user
-        self._resource_interest = ResourceInterest()
+        super().__init__(notice, per_user=per_user)
+        self._server = server
         self._streams: dict[str, asyncio.Task[None]] = {}
         self._acknowledged: dict[str, asyncio.Future[None]] = {}
-        self.was_heard = False
-        """Whether the process could be subscribed to at the last attempt."""
         server.on_notice = self._on_message
 
     async def listen(self, described: Described) -> None:
@@ -38,7 +36,7 @@ class StdioSubscriptions:
         described = await self._server.ready()
         try:
             async with self._resource_interest.turn:
-                if self._server.is_modern and (lists := _lists_of(described)):
+                if self._server.is_modern and (lists := lists_of(described)):
                     await self._open("", lists)
                 for uri in self._resource_interest:
                     with suppress(RpcError):
@@ -47,16 +45,6 @@ class StdioSubscriptions:
             await self._server.ended()
         finally:
             self.close()
-
-    async def watch(self, uri: str, caller: Hashable = None) -> None:
-        """Watch one more resource. Raises the server's refusal, or UpstreamError if it cannot be reached."""
-        if self._per_user:
-            raise RpcError(INVALID_PARAMS, "Its resources cannot be watched: each person has their own process")
-        await self._resource_interest.add(uri, self._first_watch, caller)
-
-    async def leave(self, uri: str, caller: Hashable = None) -> None:
-        """Remove one watcher; after the last one, unsubscribe at the server."""
-        await self._resource_interest.remove(uri, self._end_watch, caller)
 
     def close(self) -> None:
         for stream in self._streams.values():
@@ -117,9 +105,5 @@ class StdioSubscriptions:
             acknowledged = self._acknowledged.get(str(meta.get(SUBSCRIPTION_ID)))
             if acknowledged is not None and not acknowledged.done():
                 acknowledged.set_result(None)
-        elif (notification := strip_subscription_meta(message)) is not None:
-            self._notice(notification)
-
-
-def _lists_of(described: Described) -> dict[str, Any]:
-    return {flag: True for kind, flag in LISTS.items() if isinstance(described.capabilities.get(kind), dict)}
+        else:
+            self._pass_on(message)
