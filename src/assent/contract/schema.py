@@ -4,28 +4,38 @@ from __future__ import annotations
 
 import ast
 import inspect
-from types import ModuleType
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
 
-from assent.contract import model, parts
 from assent.contract.model import TOOL_NAME, Contract
 
 
-def field_docs(module: ModuleType) -> dict[str, dict[str, str]]:
-    """The docstring under each field, by class and field."""
-    classes = [node for node in ast.parse(inspect.getsource(module)).body if isinstance(node, ast.ClassDef)]
-    return {node.name: _docs_of(node) for node in classes}
+class FieldDocs(GenerateJsonSchema):
+    """Describes every field of a model with the docstring under it."""
+
+    def model_schema(self, schema: Any) -> dict[str, Any]:
+        found, model = super().model_schema(schema), schema["cls"]
+        for name, text in _docs_of(model).items():
+            found["properties"][model.model_fields[name].alias or name].setdefault("description", text)
+        return found
 
 
-def _docs_of(node: ast.ClassDef) -> dict[str, str]:
+@cache
+def _docs_of(model: type[BaseModel]) -> dict[str, str]:
+    """The docstrings of the fields, inherited ones included."""
     found: dict[str, str] = {}
-    for field, said in zip(node.body, node.body[1:], strict=False):
-        name = field.target if isinstance(field, ast.AnnAssign) else None
-        text = said.value.value if isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant) else None
-        if isinstance(name, ast.Name) and isinstance(text, str):
-            found[name.id] = inspect.cleandoc(text)
+    for base in reversed(model.__mro__[: model.__mro__.index(BaseModel)]):
+        [node] = ast.parse(inspect.getsource(base)).body
+        assert isinstance(node, ast.ClassDef)
+        for field, said in pairwise(node.body):
+            name = field.target if isinstance(field, ast.AnnAssign) else None
+            text = said.value.value if isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant) else None
+            if isinstance(name, ast.Name) and isinstance(text, str) and name.id in model.model_fields:
+                found[name.id] = " ".join(text.split())
     return found
 
 
@@ -39,8 +49,7 @@ def contract_schema() -> dict[str, Any]:
     It checks names, types and values. Only the loader checks contradictions, conditions and schemas. The schema
     accepts everything that the loader accepts.
     """
-    raw = Contract.model_json_schema(by_alias=True)
-    _describe_fields(raw, raw["$defs"])
+    raw = Contract.model_json_schema(by_alias=True, schema_generator=FieldDocs)
     shared = {name: clean_schema(schema) for name, schema in raw.pop("$defs").items()}
     contract = clean_schema(raw)
     del contract["properties"]["name"]
@@ -75,21 +84,6 @@ def contract_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "$defs": dict(sorted(shared.items())),
     }
-
-
-def _describe_fields(contract: dict[str, Any], shared: dict[str, Any]) -> None:
-    """Describe every field with the docstring under it."""
-    for module in (parts, model):
-        for name, docs in field_docs(module).items():
-            schema = contract if name == "Contract" else shared.get(name)
-            if schema is not None:
-                _describe(schema, getattr(module, name), docs)
-
-
-def _describe(schema: dict[str, Any], described: type[BaseModel], docstrings: dict[str, str]) -> None:
-    for name, field in described.model_fields.items():
-        if name in docstrings:
-            schema["properties"][field.alias or name].setdefault("description", docstrings[name])
 
 
 def clean_schema(schema: dict[str, Any]) -> dict[str, Any]:
