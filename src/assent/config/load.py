@@ -296,28 +296,12 @@ def _from_desktop_client(value: dict[str, Any]) -> dict[str, Any]:
 def _fault(one: Any, document: YamlDocument) -> Fault:
     loc = tuple(part for part in one["loc"] if part != "[key]" and not str(part).startswith("function-"))
     file, line = document.locate(loc)
+    from assent.config.model import Settings
+    from assent.contract.reader import names_at
     from assent.contract.show import explain
 
-    message, remedy = explain(one, _keys_at(loc[:-1]))
+    message, remedy = explain(one, names_at(Settings, loc[:-1]))
     return Fault(message, remedy, ".".join(map(str, loc)), file, line)
-
-
-def _keys_at(path: tuple[Any, ...]) -> list[str]:
-    from assent.config.model import Settings
-
-    model: Any = Settings
-    for part in path:
-        fields = getattr(model, "model_fields", {})
-        if part in fields:
-            model = _section_in(fields[part].annotation)
-    return list(getattr(model, "model_fields", {}))
-
-
-def _section_in(annotation: Any) -> Any:
-    if hasattr(annotation, "model_fields"):
-        return annotation
-    inner = (_section_in(part) for part in getattr(annotation, "__args__", ()))
-    return next((part for part in inner if part is not None), None)
 
 
 def load_pins(path: Path) -> dict[str, dict[str, Pin]] | None:

@@ -100,19 +100,18 @@ def _show_value(value: Any) -> str:
 
 
 def _nearest(key: str, path: tuple[Any, ...]) -> str:
-    names = _names_at(path)
+    names = [name for name in names_at(Contract, path) if name != "name"]
     close = difflib.get_close_matches(key[:100], names, n=1)
     return f"Did you mean {close[0]}?" if close else "Remove it; the fields are " + ", ".join(names)
 
 
-def _names_at(path: tuple[Any, ...]) -> list[str]:
-    """The field names at a path, as a contract file writes them."""
-    model: Any = Contract
+def names_at(model: Any, path: tuple[Any, ...]) -> list[str]:
+    """The field names at a path in a model, as a file writes them."""
     for part in path:
         known = getattr(model, "model_fields", {})
         if part in known:
             model = _model_in(known[part].annotation)
-    return [field.alias or name for name, field in model.model_fields.items() if (model, name) != (Contract, "name")]
+    return [field.alias or name for name, field in getattr(model, "model_fields", {}).items()]
 
 
 def _model_in(annotation: Any) -> Any:

@@ -1,8 +1,10 @@
 """Events of streams, kept so that a client can resume its stream."""
 
 import asyncio
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import AsyncIterator
+
+from assent.core.limited_dict import LimitedDict
 
 _PREFIX = "assent."
 RETRY = 100
@@ -55,15 +57,12 @@ class EventLogs:
     """The resumable streams of one session; opening one too many drops the oldest."""
 
     def __init__(self, streams: int = 16, size: int = 1024 * 1024) -> None:
-        self._streams = streams
         self._size = size
-        self._logs: OrderedDict[int, EventLog] = OrderedDict()
+        self._logs = LimitedDict[int, EventLog](streams)
         self._count = 0
 
     def open(self) -> EventLog:
         self._count += 1
-        if len(self._logs) >= self._streams:
-            self._logs.popitem(last=False)
         log = self._logs[self._count] = EventLog(self._count, self._size)
         return log
 

@@ -118,7 +118,8 @@ class _SharedReads:
     def next(self, read: Callable[[], Awaitable[Any]]) -> Awaitable[Any]:
         if self._next is None:
             self._next = asyncio.get_running_loop().create_task(self._after(self._running, read))
-            self._next.add_done_callback(_retrieve_exception)
+            # There may be no waiter left that gets the exception, and asyncio would log it.
+            self._next.add_done_callback(lambda task: task.cancelled() or task.exception())
         return asyncio.shield(self._next)
 
     async def _after(self, before: asyncio.Task[Any] | None, read: Callable[[], Awaitable[Any]]) -> Any:
@@ -126,9 +127,3 @@ class _SharedReads:
             await asyncio.wait([before])
         self._running, self._next = self._next, None
         return await read()
-
-
-def _retrieve_exception(task: asyncio.Task[Any]) -> None:
-    """Retrieve the exception: there may be no waiter left, and asyncio would log it."""
-    if not task.cancelled():
-        task.exception()

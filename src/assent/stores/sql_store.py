@@ -11,9 +11,10 @@ from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord, State
 from assent.core.document import Document
 from assent.core.keys import KeyRecord
-from assent.ports import Cursor, LogEntry, RawLogRow
+from assent.ports import Cursor, LogEntry, Pruned, RawLogRow
 from assent.stores.api_keys import key_of
 from assent.stores.base import BatchedStore, approval_of, claim_of
+from assent.stores.operations import Sweep
 
 
 class SqlStore(BatchedStore):
@@ -103,6 +104,9 @@ class SqlStore(BatchedStore):
         self, kind: str, now: float, *, tenant: str | None = None, after: str = "", limit: int = 1000
     ) -> list[Document]:
         return [Document(*row) for row in await self._fetch("documents", kind, now, tenant, after, limit)]
+
+    async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
+        return await self._change(Sweep(now, before, limit)) or Pruned()
 
     async def entries(self, *, after: int = -1, limit: int = 1000) -> list[LogEntry]:
         return [logged(*row) for row in await self._fetch("entries", after, limit)]

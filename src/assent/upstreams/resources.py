@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
+
+from assent.core.limited_dict import LimitedDict
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
 MOST_LITERALS = 32
@@ -51,14 +52,10 @@ class ListedPerOwner(Generic[Key]):
     """What one upstream last listed to each owner. The lists of the least recent owners are dropped."""
 
     def __init__(self, most: int = 1000) -> None:
-        self._most = most
-        self._listed: OrderedDict[Key, ListedResources] = OrderedDict()
+        self._listed = LimitedDict[Key, ListedResources](most)
 
     def of(self, owner: Key) -> ListedResources:
-        listed = self._listed.setdefault(owner, ListedResources())
-        self._listed.move_to_end(owner)
-        while len(self._listed) > self._most:
-            self._listed.popitem(last=False)
+        listed = self._listed[owner] = self._listed.get(owner) or ListedResources()
         return listed
 
 

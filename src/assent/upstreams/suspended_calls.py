@@ -185,11 +185,6 @@ class SuspendedCalls:
     def _give_up(self, name: str) -> None:
         """No answer came: cancel the call, which tells the upstream."""
         suspended_call = self._pop(name)
-        suspended_call.task.add_done_callback(_retrieve_exception)
+        # The exception is retrieved so that asyncio does not log it.
+        suspended_call.task.add_done_callback(lambda task: task.cancelled() or task.exception())
         suspended_call.task.cancel()
-
-
-def _retrieve_exception(task: asyncio.Future[Answer]) -> None:
-    """Retrieve the exception so that asyncio does not log it."""
-    if not task.cancelled():
-        task.exception()

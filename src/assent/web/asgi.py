@@ -7,18 +7,11 @@ from assent.errors import SettingsError
 from assent.features import missing_package
 
 Scope = MutableMapping[str, Any]
-
-
 Message = MutableMapping[str, Any]
-
-
 Receive = Callable[[], Awaitable[Message]]
-
-
 Send = Callable[[Message], Awaitable[None]]
-
-
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
 
 
 class LazyApp:
@@ -50,6 +43,3 @@ async def _answer_unavailable(reason: str, send: Send) -> None:
     head = [(b"content-type", b"text/plain; charset=utf-8")]
     await send({"type": "http.response.start", "status": 501, "headers": head})
     await send({"type": "http.response.body", "body": f"Not available here: {reason}.\n".encode()})
-
-
-Headers = list[tuple[bytes, bytes]]

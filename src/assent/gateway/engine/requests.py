@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import resource
 import sys
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,10 +70,6 @@ def memory_of(process: int) -> int:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024
     return pages * resource.getpagesize()
-
-
-def age(since: float) -> float:
-    return max(0.0, time.time() - since)
 
 
 _OWN: dict[Any, Handler] = {"status": status, "stop": stop}

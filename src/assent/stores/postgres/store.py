@@ -14,9 +14,8 @@ from assent.core.approval import Approval
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord
 from assent.errors import StoreError
-from assent.ports import Pruned
 from assent.stores.base import entry_row
-from assent.stores.operations import StoreOperation, Sweep
+from assent.stores.operations import StoreOperation
 from assent.stores.postgres.database import CUT, FAILURES, Database
 from assent.stores.postgres.records import CHANNEL, SQL, load
 from assent.stores.postgres.writer import PostgresWriter
@@ -94,10 +93,6 @@ class PostgresStore(SqlStore):
         if self._pool is None:
             await self.connect()
         return await self._writer.run(operation)
-
-    async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
-        pruned: Pruned = await self._run(Sweep(now, before, limit))
-        return pruned
 
     async def _loaded(self, operation: StoreOperation[Any]) -> Records:
         return await self._retry_read(lambda: self._read(lambda on: load(on, [operation])))

@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 
 from assent.core.audit import Entry
 from assent.errors import StoreError
-from assent.ports import Pruned
 from assent.stores.base import entry_row
-from assent.stores.operations import StoreOperation, Sweep
+from assent.stores.operations import StoreOperation
 from assent.stores.record_rules import Records
 from assent.stores.sql_store import SqlStore
 from assent.stores.sqlite.database_file import BUSY, failure, open_reader, open_writer, watch
@@ -56,10 +55,6 @@ class SqliteStore(SqlStore):
 
     async def _loaded(self, operation: StoreOperation[Any]) -> Records:
         return self._read(lambda tables: tables.load([operation]))
-
-    async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
-        pruned: Pruned = await self._writer.run(Sweep(now, before, limit))
-        return pruned
 
     def append(self, entry: Entry) -> None:
         self._writer.note(entry_row(entry))

@@ -86,7 +86,8 @@ class UpstreamSessions:
         opened = self._open.get(owner)
         if opened is None or (opened.done() and opened.exception() is not None):
             opened = self._open[owner] = asyncio.ensure_future(self._begin(capabilities, credential))
-            opened.add_done_callback(_retrieve_exception)
+            # Waiters get the exception, and without waiters asyncio would log it.
+            opened.add_done_callback(lambda task: task.cancelled() or task.exception())
             await self._make_room()
         self._open.move_to_end(owner)
         # Others may wait for the same session, so cancelling one waiter must not cancel it.
@@ -104,9 +105,3 @@ class UpstreamSessions:
             held = Counter(self._callers[owner] for owner in self._open)
             with suppress(UpstreamError):
                 await self.end(max(idle, key=lambda owner: held[self._callers[owner]]))
-
-
-def _retrieve_exception(task: asyncio.Task[SessionContext]) -> None:
-    """Retrieve the exception: waiters get it, and without waiters asyncio would log it."""
-    if not task.cancelled():
-        task.exception()
