@@ -4,6 +4,7 @@ Codes, messages and their order are those of the official SDK's server; tests co
 is recognized here. Only for one that is not is the SDK imported, because it costs more than a start.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -289,27 +290,17 @@ def header_of(headers: Any) -> str | None:
     return '"' if len(sent) > 1 else next(iter(sent), None)
 
 
+_QUOTED = re.compile(r'"((?:[^"\\]|\\["\\])*)"')
+_ESCAPED = re.compile(r"\\(.)")
+
+
 def unquote(value: str) -> str:
     """The text of a structured-field string; a bare value is returned as it is, an invalid one as empty text."""
     text = value.strip(" \t")
     if not text.startswith('"'):
         return text
-    if len(text) < 2 or not text.endswith('"'):
-        return ""
-    inner, characters, escaped = text[1:-1], [], False
-    for character in inner:
-        if escaped:
-            if character not in '"\\':
-                return ""
-            characters.append(character)
-            escaped = False
-        elif character == "\\":
-            escaped = True
-        elif character == '"':
-            return ""
-        else:
-            characters.append(character)
-    return "" if escaped else "".join(characters)
+    quoted = _QUOTED.fullmatch(text)
+    return _ESCAPED.sub(r"\1", quoted[1]) if quoted else ""
 
 
 def conversation_of(meta: Mapping[str, Any] | None) -> ConversationRef | None:

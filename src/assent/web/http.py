@@ -6,9 +6,11 @@ from typing import Any
 
 import orjson
 
-from assent.web.asgi import Headers, Message, Receive, Send
+from assent.web.asgi import Headers, Receive, Send
 
 WATCH_AFTER = 0.05
+_PATIENCE = 30.0
+"""Seconds between two parts of a body."""
 _JSON_FIELD = (b"content-type", b"application/json")
 
 
@@ -37,25 +39,13 @@ def whole_body(receive: Receive, limit: int) -> bytes | None:
     return body
 
 
-async def read_body(headers: Headers, receive: Receive, limit: int, patience: float = 30.0) -> bytes:
+async def read_body(headers: Headers, receive: Receive, limit: int) -> bytes:
     """Reads the whole body; raises `BodyTooLarge` before it holds more than `limit` bytes."""
     for name, value in headers:
         if name == b"content-length" and (len(value) > 12 or int(value) > limit):
             raise BodyTooLarge
-    message = await receive()
-    if message["type"] == "http.request" and not message.get("more_body", False):
-        body: bytes = message.get("body", b"")
-        if len(body) > limit:
-            raise BodyTooLarge
-        return body
-    return await _read_slowly(message, receive, limit, patience)
-
-
-async def _read_slowly(message: Message, receive: Receive, limit: int, patience: float) -> bytes:
-    parts, size = [], 0
-    while True:
-        if message["type"] != "http.request":
-            raise Disconnected
+    parts, size, message = [], 0, await receive()
+    while message["type"] == "http.request":
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > limit:
@@ -63,10 +53,11 @@ async def _read_slowly(message: Message, receive: Receive, limit: int, patience:
         if not message.get("more_body", False):
             return b"".join(parts)
         try:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(_PATIENCE):
                 message = await receive()
         except TimeoutError:
-            raise Disconnected from None
+            break
+    raise Disconnected
 
 
 async def respond(send: Send, status: int, body: bytes, fields: Headers | None = None) -> None:

@@ -16,8 +16,7 @@ from assent.config.callers import JwtSettings
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.gateway.auth.jwt import CACHED_FOR, MOST_CACHED, MOST_TOKEN, is_current, principal_of
-from assent.gateway.auth.provider_down import provider_down
+from assent.gateway.auth.jwt import CACHED_FOR, MOST_CACHED, MOST_TOKEN, is_current, principal_of, provider_down
 from assent.upstreams.errors import UpstreamError
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +19,6 @@ from assent.core.identity_claims import claim_at, further_claims, group_names, m
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal
 from assent.core.principal import KINDS, Kind, Principal
-from assent.gateway.auth.provider_down import provider_down
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +36,18 @@ LEEWAY = 30.0
 MOST_TOKEN = 16_384
 MOST_ACTORS = 10
 LAST_SECOND = 1e12
+LOGGED_EVERY = 30.0
+_logged: dict[str, float] = {}
+
+
+def provider_down(url: str, what: str, why: str) -> Refusal:
+    """The refusal for callers; the log gets the reason, at most twice a minute for each provider."""
+    host, now = urlsplit(url).netloc, time.monotonic()
+    if now - _logged.get(host, float("-inf")) > LOGGED_EVERY:
+        _logged[host] = now
+        logger.error("the identity provider %s does not answer: %s: %s. Tokens cannot be checked", host, what, why)
+    detail = f"The identity provider {host} does not answer, so the token cannot be checked. Nothing has run."
+    return Refusal("authenticate.provider_down", detail)
 
 
 class BadMetadata(Exception):
