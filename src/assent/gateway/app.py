@@ -20,7 +20,7 @@ from assent.gateway.catalogue import CatalogueLoader, CatalogueLog, Serving, dif
 from assent.gateway.first_sight import note_seen
 from assent.gateway.generation import Generation, assemble
 from assent.gateway.monitor import UpstreamMonitor
-from assent.gateway.runtime import Callbacks, Surroundings, open_runtime, same_ports
+from assent.gateway.runtime import Surroundings, open_runtime, same_ports
 from assent.gateway.served_tools import Contracts, ServedTools
 from assent.gateway.sessions.notifications import LISTS_CHANGED, TOOLS_CHANGED
 from assent.gateway.start_gate import StartGate
@@ -52,8 +52,17 @@ class GatewayApp:
             lambda name: name in self.tools.troubles,
             lambda message, name: self.runtime.notifications.publish(message, name),
         )
-        asked = Callbacks(lambda: self.current.public_scopes(), self._signing_plan, self._reauthenticate, self._other)
-        self.runtime = open_runtime(settings, store, asked, self.upstream_monitor.subscriptions, adapt, around)
+        self.runtime = open_runtime(
+            settings,
+            store,
+            self.upstream_monitor.subscriptions,
+            adapt,
+            around,
+            public_scopes=lambda: self.current.public_scopes(),
+            signing_plan=self._signing_plan,
+            reauthenticate=self._reauthenticate,
+            other=self._other,
+        )
         self.store, self.keyring, self.auth = store, self.runtime.keyring, self.runtime.auth
         self.work, self.probe, self.signing = self.runtime.work, self.runtime.probe, self.runtime.signing
         self.config_log = self.runtime.config_log

@@ -5,7 +5,7 @@ The response is one JSON body, or an event stream if something is sent before th
 
 import asyncio
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import orjson
 
@@ -136,12 +136,6 @@ STREAM: Headers = [
 _RESUMABLE_SINCE = "2025-11-25"
 
 
-class SlowRequest(Protocol):
-    """A request that wants to be notified when it takes long."""
-
-    def on_slow(self) -> None: ...
-
-
 class SlowRequestTimer:
     """Notifies requests that have run for a while, with one coarse timer shared by all.
 
@@ -152,16 +146,16 @@ class SlowRequestTimer:
 
     def __init__(self, every: float = _SLOW_AFTER) -> None:
         self._every, self._ticking = every, False
-        self._now: dict[SlowRequest, None] = {}
-        self._before: dict[SlowRequest, None] = {}
+        self._now: dict[ResponseWriter, None] = {}
+        self._before: dict[ResponseWriter, None] = {}
 
-    def enter(self, request: SlowRequest) -> None:
+    def enter(self, request: "ResponseWriter") -> None:
         self._now[request] = None
         if not self._ticking:
             self._ticking = True
             asyncio.get_running_loop().call_later(self._every, self._tick)
 
-    def leave(self, request: SlowRequest) -> None:
+    def leave(self, request: "ResponseWriter") -> None:
         self._now.pop(request, None)
         self._before.pop(request, None)
 

@@ -85,30 +85,24 @@ class Runtime:
     streams: Places = field(default_factory=lambda: Places(MOST_STREAMS_OF_ONE))
 
 
-@dataclass(frozen=True, slots=True)
-class Callbacks:
-    """What the lasting parts ask of the running gateway, because it changes with the configuration."""
-
-    public_scopes: Callable[[], list[str]]
-    signing_plan: Callable[[], SigningPlan]
-    reauthenticate: Authenticate
-    other: App
-
-
 def open_runtime(
     settings: Settings,
     store: Store,
-    callbacks: Callbacks,
     subscriptions: Mapping[str, Subscriptions],
     adapt: Callable[[Ports], Ports],
     around: Surroundings,
+    *,
+    public_scopes: Callable[[], list[str]],
+    signing_plan: Callable[[], SigningPlan],
+    reauthenticate: Authenticate,
+    other: App,
 ) -> Runtime:
-    """Makes the lasting parts of a gateway with this store."""
+    """Makes the lasting parts of a gateway with this store. They ask the gateway for what its configuration changes."""
     keyring = Keyring(Path(settings.secrets.directory))
-    tally, call_lines, auth = CallCounters(), CallLines(), AuthParts(store, callbacks.public_scopes)
+    tally, call_lines, auth = CallCounters(), CallLines(), AuthParts(store, public_scopes)
     tally.on_refusal, auth.failed_auth.tell = call_lines.refused, call_lines.failed
     retention = settings.defaults.idempotency.retention
-    signing = None if settings.store.startswith("memory:") else PeriodicSigner(callbacks.signing_plan)
+    signing = None if settings.store.startswith("memory:") else PeriodicSigner(signing_plan)
     sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
     vault = CredentialVault(store, lambda: keyring.key("sealing"), time.time)
     return Runtime(
@@ -122,8 +116,8 @@ def open_runtime(
         sessions,
         Notifications(sessions),
         subscriptions,
-        callbacks.reauthenticate,
-        callbacks.other,
+        reauthenticate,
+        other,
         auth,
         StoreProbe(store, time.time),
         signing,

@@ -16,6 +16,7 @@ from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from assent.mcp.protocol import CLIENT_METHODS
 from assent.web.asgi import Headers
 
 if TYPE_CHECKING:
@@ -27,13 +28,6 @@ LONGEST = 8192
 TOOL_ERROR = "tool_error"
 """The `error.type` of a result that the tool itself calls an error."""
 _BOUNDS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
-_METHODS = frozenset(
-    {
-        "tools/call", "tools/list", "resources/list", "resources/read", "resources/templates/list", "prompts/list",
-        "resources/subscribe", "resources/unsubscribe", "prompts/get", "completion/complete", "initialize", "ping",
-        "server/discover", "logging/setLevel", "subscriptions/listen",
-    }
-)  # fmt: skip
 _current: ContextVar[dict[str, Any] | None] = ContextVar("assent_operation", default=None)
 
 
@@ -72,7 +66,7 @@ class Tracing:
         """A span and a duration of one request, as a child of the caller's span."""
         from opentelemetry import propagate
 
-        known = method if method in _METHODS else "other"
+        known = method if method in CLIENT_METHODS else "other"
         attributes: dict[str, Any] = {"mcp.method.name": known, "rpc.system": "jsonrpc"}
         if known == "tools/call":
             attributes["gen_ai.operation.name"] = "execute_tool"

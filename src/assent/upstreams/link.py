@@ -29,6 +29,7 @@ from assent.mcp.tracing import CARRIED, LONGEST, TRACING, inject_trace_context
 from assent.ports import NotReached, NotRun, OutcomeUnknown
 from assent.upstreams.conditional_tools import ConditionalTools
 from assent.upstreams.errors import NotConnected, Unauthorized, UpstreamError, safe_error_text
+from assent.upstreams.resources import ListedResources
 from assent.upstreams.subscriptions import Notice, Subscriptions
 from assent.upstreams.suspended_calls import Ask, SuspendedCalls, UnknownRequestState
 from assent.web.asgi import Headers
@@ -241,6 +242,18 @@ class McpLink(UpstreamLink):
         self, method: str, params: dict[str, Any], fields: Headers, mcp_request: McpRequest, *, safe: bool
     ) -> Result:
         """Send one request as this caller."""
+        raise NotImplementedError
+
+    def serves(self, principal: Principal) -> bool:
+        """Whether this caller has an endpoint here."""
+        raise NotImplementedError
+
+    def listed_resources(self, principal: Principal) -> ListedResources:
+        """The resources that it last listed to this person, or to anyone if all share one connection."""
+        raise NotImplementedError
+
+    async def list(self, method: str, key: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
+        """Every entry of one of its lists."""
         raise NotImplementedError
 
 

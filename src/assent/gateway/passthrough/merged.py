@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import orjson
 
@@ -32,7 +32,8 @@ from assent.pipeline.other_requests import COMPLETE, GET, READ, OtherRequests, T
 from assent.ports import NotReached, OutcomeUnknown
 from assent.rules.guards.workload import characters_in, run_large
 from assent.upstreams.errors import Unreachable, UpstreamError, safe_error_text
-from assent.upstreams.resources import ListedResources, dedupe_by_name, owner_of
+from assent.upstreams.link import McpLink
+from assent.upstreams.resources import dedupe_by_name, owner_of
 from assent.upstreams.subscriptions import Subscriptions, TooManyResources
 
 logger = logging.getLogger(__name__)
@@ -52,29 +53,11 @@ def no_mentions(_caller: Principal) -> Mentions:
     return Mentions(())
 
 
-@runtime_checkable
-class NonToolSource(Protocol):
-    """An upstream that may offer more than tools."""
-
-    name: str
-
-    @property
-    def capabilities(self) -> Mapping[str, Any]: ...
-
-    def serves(self, principal: Principal) -> bool: ...
-
-    def listed_resources(self, principal: Principal) -> ListedResources: ...
-
-    async def ask(self, method: str, params: Mapping[str, Any], mcp_request: McpRequest) -> dict[str, Any]: ...
-
-    async def list(self, method: str, key: str, mcp_request: McpRequest) -> list[dict[str, Any]]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class MergedUpstream:
     """One upstream of the merge: its source, its naming and its subscriptions."""
 
-    source: NonToolSource
+    source: McpLink
     canonical: Callable[[str], str]
     upstream_subscriptions: Subscriptions
 

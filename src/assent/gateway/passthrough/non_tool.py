@@ -14,7 +14,7 @@ from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.dispatch import Serve, error_response
 from assent.gateway.endpoint import NonToolHandler
 from assent.gateway.exchange import HttpExchange, accepts
-from assent.gateway.passthrough.merged import MergedServer, MergedUpstream, NonToolSource, no_mentions
+from assent.gateway.passthrough.merged import MergedServer, MergedUpstream, no_mentions
 from assent.gateway.runtime import Runtime
 from assent.gateway.served_tools import ServedTools
 from assent.gateway.sessions.table import SessionTable
@@ -25,7 +25,7 @@ from assent.mcp.server_identity import ServerIdentity
 from assent.mcp.session import McpSession
 from assent.mcp.sse import render
 from assent.pipeline.other_requests import OtherRequests
-from assent.upstreams.link import UpstreamLink
+from assent.upstreams.link import McpLink, UpstreamLink
 from assent.upstreams.resources import merge_capabilities
 from assent.web.asgi import Headers
 from assent.web.http import DisconnectWatcher, respond, respond_error
@@ -203,7 +203,7 @@ class Passthrough:
         return [
             MergedUpstream(link, self._served.policy_of(name).canonical, self._runtime.subscriptions[name])
             for name, link in self._links.items()
-            if isinstance(link, NonToolSource) and name in self._runtime.subscriptions
+            if isinstance(link, McpLink) and name in self._runtime.subscriptions
         ]
 
     def _identity(self) -> ServerIdentity:

@@ -9,18 +9,11 @@ from typing import Any
 
 from assent.gateway.sessions.table import SessionTable
 from assent.mcp.channel import UPDATED
+from assent.upstreams.subscriptions import LISTS
 
 MOST_WAITING = 256
-CHANGES = {
-    "notifications/tools/list_changed": "toolsListChanged",
-    "notifications/prompts/list_changed": "promptsListChanged",
-    "notifications/resources/list_changed": "resourcesListChanged",
-}
-TOOLS_CHANGED: dict[str, Any] = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
-LISTS_CHANGED: list[dict[str, Any]] = [
-    {"jsonrpc": "2.0", "method": "notifications/prompts/list_changed"},
-    {"jsonrpc": "2.0", "method": "notifications/resources/list_changed"},
-]
+CHANGES = {f"notifications/{kind}/list_changed": flag for kind, flag in LISTS.items()}
+TOOLS_CHANGED, *LISTS_CHANGED = [dict[str, Any](jsonrpc="2.0", method=method) for method in CHANGES]
 
 
 class NotificationListener:

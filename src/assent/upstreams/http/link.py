@@ -152,16 +152,13 @@ class HttpLink(McpLink):
     # Requests other than calls.
 
     def serves(self, principal: Principal) -> bool:
-        """Whether this caller has an endpoint here."""
         return principal.mode != "test" or self._test is not None
 
     def listed_resources(self, principal: Principal) -> ListedResources:
-        """The resources that it last listed to this person, or to anyone if all share one connection."""
         owner = self._owner(principal)
         return self._server_for(principal).listed_resources.of((owner.tenant, owner.id))
 
     async def list(self, method: str, key: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
-        """Every entry of one of its lists."""
         server = self._server_for(mcp_request.caller)
         return await self._in_session(mcp_request, lambda peer: server.list_all(method, key, peer))
 

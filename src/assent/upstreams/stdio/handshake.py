@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.server_identity import Described, described_by, described_by_discovery, initialize_params
 from assent.upstreams.errors import ProtocolViolation, TimedOut
+
+if TYPE_CHECKING:
+    from assent.upstreams.stdio.server import StdioUpstream
 
 PROBE = 5.0
 
@@ -16,21 +19,7 @@ Probe = asyncio.Future[dict[str, Any]]
 """The response to our `server/discover`."""
 
 
-class HandshakePeer(Protocol):
-    """A running server that has received no message yet."""
-
-    name: str
-    patience: float
-    level: str | None
-    capabilities: dict[str, Any]
-    client_info: dict[str, Any]
-
-    async def exchange(self, method: str, params: dict[str, Any]) -> dict[str, Any]: ...
-
-    async def notify(self, method: str) -> None: ...
-
-
-async def negotiate_era(server: HandshakePeer, probing: Probe) -> Described:
+async def negotiate_era(server: StdioUpstream, probing: Probe) -> Described:
     """Wait for the probe; initialize a server that does not understand it or is slow to answer."""
     tasks: list[asyncio.Future[Any]] = [probing]
     try:
@@ -49,7 +38,7 @@ async def negotiate_era(server: HandshakePeer, probing: Probe) -> Described:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _initialize(server: HandshakePeer) -> Described:
+async def _initialize(server: StdioUpstream) -> Described:
     result = await server.exchange("initialize", initialize_params(server.capabilities, server.client_info))
     version = result.get("protocolVersion")
     if not isinstance(version, str):

@@ -188,8 +188,7 @@ class StdioLink(McpLink):
         await self.upstream.close()
 
     def serves(self, principal: Principal) -> bool:
-        """Whether this caller is served: there is one process, and it is live."""
-        return principal.mode != "test"
+        return principal.mode != "test"  # There is one process, and it is live.
 
     def listed_resources(self, principal: Principal) -> ListedResources:
         return self._listed_resources
@@ -200,7 +199,6 @@ class StdioLink(McpLink):
         return await super().ask(method, params, mcp_request)
 
     async def list(self, method: str, key: str, mcp_request: McpRequest) -> list[dict[str, Any]]:
-        """Every entry of one of its lists."""
         with self.logs.during(self._check_served(mcp_request)):
             await self.upstream.ready()
             return await self.upstream.list_all(method, key)

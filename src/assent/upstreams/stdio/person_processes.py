@@ -207,7 +207,6 @@ class PerUserStdioLink(StdioLink):
             return await link.list(method, key, mcp_request)
 
     def listed_resources(self, principal: Principal) -> ListedResources:
-        """The resources that it last listed to this person."""
         return self._listed.of(owner_of(principal))
 
     async def missing_connection(self, principal: Principal) -> str | None:
