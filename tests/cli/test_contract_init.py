@@ -10,11 +10,11 @@ from click.testing import CliRunner
 
 from assent.cli.contract import contract
 from assent.cli.contract_init import contract_file, draft, seen_in
-from assent.contract.files import load_contracts, parse_contracts
 from assent.contract.yaml_document import YamlDocument
 from assent.core.audit import Entry
 from assent.ports import LogEntry
 from support.clients.transports import ROOT
+from support.documents.contract_examples import load_contracts, parse_contracts
 from support.openapi.documents import document, ok
 
 TOOLS = [

@@ -9,9 +9,8 @@ import pytest
 
 import assent
 from assent.contract.decorator import contract, contract_of
-from assent.contract.files import parse_contracts
 from assent.errors import ContractError
-from support.documents.contract_examples import FULL, FULL_YAML
+from support.documents.contract_examples import FULL, FULL_YAML, parse_contracts
 
 
 def test_keywords_and_a_file_give_the_same_contract_with_the_same_digest() -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from assent.contract.files import MOST_BYTES, load_contracts, parse_contracts
+from assent.contract.files import MOST_BYTES
 from assent.errors import ContractError
+from support.documents.contract_examples import load_contracts, parse_contracts
 
 
 def refused(text: str) -> list[str]:

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from assent.contract.files import parse_contracts
 from assent.contract.model import Contract
 from assent.contract.reader import read_contract
-from support.documents.contract_examples import FULL, FULL_YAML, RISKS, TIERS, contract_with
+from support.documents.contract_examples import FULL, FULL_YAML, RISKS, TIERS, contract_with, parse_contracts
 from support.suite.hypothesis_profile import steady
 
 
@@ -112,8 +111,8 @@ def test_the_same_promises_of_another_name_have_another_digest(full: Contract) -
 
 def test_the_digest_is_the_same_in_another_process(full: Contract) -> None:
     program = (
-        "import sys; from assent.contract.files import parse_contracts; "
-        "print(parse_contracts(sys.stdin.read())['place_order'].digest)"
+        "import sys; from assent.contract.files import parse_written; "
+        "print(parse_written(sys.stdin.read())[0].contract.digest)"
     )
     other = subprocess.run([sys.executable, "-c", program], input=FULL_YAML, capture_output=True, text=True, check=True)
     assert other.stdout.strip() == full.digest

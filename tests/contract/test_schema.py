@@ -9,10 +9,9 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from assent.contract.files import parse_contracts
 from assent.contract.schema import contract_schema
 from assent.errors import ContractError
-from support.documents.contract_examples import FULL, FULL_YAML, RISKS, TIERS, contract_with
+from support.documents.contract_examples import FULL, FULL_YAML, RISKS, TIERS, contract_with, parse_contracts
 
 SCHEMA = contract_schema()
 VALIDATOR = jsonschema_rs.validator_for(SCHEMA)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from assent.contract.files import parse_contracts
 from assent.contract.model import Contract
 from assent.contract.profiles import profile
 from assent.contract.show import show
@@ -16,6 +15,7 @@ from assent.core.principal import Principal
 from assent.core.refusals import CATALOGUE
 from assent.core.tool import compile_tool
 from assent.errors import ContractError
+from support.documents.contract_examples import parse_contracts
 
 CONTRACTS = """
 tools:

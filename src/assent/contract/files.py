@@ -92,11 +92,6 @@ def load_written(paths: Iterable[Path]) -> list[WrittenContract]:
     return found
 
 
-def load_contracts(paths: Iterable[Path]) -> dict[str, Contract]:
-    """Every contract of the files by the tool's own name, for readers that know only one server."""
-    return by_name(load_written(paths))
-
-
 def by_name(written: Iterable[WrittenContract]) -> dict[str, Contract]:
     """Contracts by the tool's own name; raises ContractError if two upstreams have contracts for one name."""
     found: dict[str, WrittenContract] = {}
@@ -109,11 +104,6 @@ def by_name(written: Iterable[WrittenContract]) -> dict[str, Contract]:
     if faults:
         raise ContractError(faults)
     return {name: one.contract for name, one in found.items()}
-
-
-def parse_contracts(text: str, file: str = "") -> dict[str, Contract]:
-    """The contracts of one YAML (or JSON) text by the tool's own name."""
-    return by_name(parse_written(text, file))
 
 
 def parse_written(text: str, file: str = "") -> list[WrittenContract]:

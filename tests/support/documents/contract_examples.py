@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+from assent.contract.files import by_name, load_written, parse_written
 from assent.contract.model import Contract
 from assent.contract.reader import read_contract
 from assent.contract.tiers import Risk, Tier
@@ -111,3 +114,13 @@ RISKS = [risk.value for risk in Risk]
 
 def contract_with(name: str = "tool", side_effect: str = "write", **fields: Any) -> Contract:
     return read_contract(name, {"side_effect": side_effect, **fields})
+
+
+def parse_contracts(text: str, file: str = "") -> dict[str, Contract]:
+    """The contracts of one YAML (or JSON) text by the tool's own name."""
+    return by_name(parse_written(text, file))
+
+
+def load_contracts(paths: Iterable[Path]) -> dict[str, Contract]:
+    """Every contract of the files by the tool's own name."""
+    return by_name(load_written(paths))

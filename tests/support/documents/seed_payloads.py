@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from assent.contract.files import parse_contracts
 from assent.contract.profiles import profile
 from assent.contract.wire import CONTRACT_KEY, definition
+from support.documents.contract_examples import parse_contracts
 
 
 def compact(value: Any) -> str:
