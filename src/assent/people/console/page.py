@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
@@ -183,11 +183,12 @@ class PageRequest:
 
 
 PageHandler = Callable[[PageRequest], Awaitable[Response]]
+PageHandlerT = TypeVar("PageHandlerT", bound=PageHandler)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page or action. The table of all of them drives routing, the navigation and the role tests."""
+    """One page or action. All of them drive routing, the navigation and the role tests."""
 
     method: Literal["GET", "POST"]
     path: str
@@ -199,6 +200,22 @@ class Page:
     """The page with the form of this action. Where the input is refused, it is shown again with the input."""
     is_used: Callable[[PageRequest], bool] = lambda _: True
     """Whether the configuration gives this page something to show; otherwise the navigation folds it away."""
+
+
+DECLARED: list[Page] = []
+"""Every page and action, as far as its module is imported."""
+
+
+def on(
+    method: Literal["GET", "POST"], path: str, roles: frozenset[str] | None, menu: str = "", **more: Any
+) -> Callable[[PageHandlerT], PageHandlerT]:
+    """Declare a handler as a page or an action, with the fields of `Page`."""
+
+    def declare(handler: PageHandlerT) -> PageHandlerT:
+        DECLARED.append(Page(method, path, handler, roles, menu, **more))
+        return handler
+
+    return declare
 
 
 def address_of(page: PageRequest) -> str:

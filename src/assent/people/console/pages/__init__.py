@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assent.people.console.page import Page
-from assent.people.console.pages import (
+from assent.people.console.page import DECLARED, Page
+from assent.people.console.pages import (  # noqa: F401 - importing a module declares its pages
     accounts,
     activity,
     agents,
@@ -25,30 +25,8 @@ from assent.people.console.pages import (
     tools,
 )
 
-STORE_PAGES: tuple[Page, ...] = (
-    *approvals.PAGES,
-    *tools.PAGES,
-    *agents.PAGES,
-    *search.PAGES,
-    *activity.PAGES,
-    *audit.PAGES,
-    *claims.PAGES,
-    *stop.PAGES,
-    *signin.PAGES,
-    *passkeys.PAGES,
-    *step_up.PAGES,
-)
+PAGES: tuple[Page, ...] = tuple(sorted(DECLARED, key=lambda page: "{" in page.path))
+"""All pages, which need a gateway; those without a name in the path come first."""
+_OF_A_GATEWAY = (accounts, authorize, connections, definitions, keys, overview, rules, signin_oidc)
+STORE_PAGES = tuple(one for one in PAGES if one.handler.__module__ not in {home.__name__ for home in _OF_A_GATEWAY})
 """The pages that need a store and no gateway."""
-
-PAGES: tuple[Page, ...] = (
-    *STORE_PAGES,
-    *overview.PAGES,
-    *rules.PAGES,
-    *definitions.PAGES,
-    *connections.PAGES,
-    *authorize.PAGES,
-    *keys.PAGES,
-    *accounts.PAGES,
-    *signin_oidc.PAGES,
-)
-"""All pages, which need a gateway."""

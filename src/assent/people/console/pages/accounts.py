@@ -24,13 +24,22 @@ from assent.people.api.accounts import (
     list_accounts,
     reset_account,
 )
-from assent.people.console.page import ADMINS, PUBLIC, Page, PageError, PageRequest, address_of, passkey_domain
+from assent.people.console.page import (
+    ADMINS,
+    PUBLIC,
+    PageError,
+    PageRequest,
+    address_of,
+    on,
+    passkey_domain,
+)
 from assent.people.console.pages.signin import start_session
 from assent.people.console.passkeys import Ceremony, creation_options, new_challenge
 
 HOME = "/console/accounts"
 
 
+@on("GET", "/accounts", ADMINS, "Accounts", is_used=lambda page: page.context.settings().accounts)
 async def show_accounts(page: PageRequest) -> Response:
     found = await page.api(list_accounts, query=page.filters(list_accounts))
     operator = is_operator(page.principal)
@@ -40,21 +49,25 @@ async def show_accounts(page: PageRequest) -> Response:
     )
 
 
+@on("POST", "/accounts", ADMINS, form_of=show_accounts)
 async def create(page: PageRequest) -> Response:
     body = {"name": page.field("name"), "tenant": page.field("tenant"), "roles": page.form.get("role", [])}
     return _with_link(page, await page.api(create_account, form=body))
 
 
+@on("POST", "/accounts/{name}/roles", ADMINS, form_of=show_accounts)
 async def set_roles(page: PageRequest) -> Response:
     form = {"roles": page.form.get("role", [])}
     done = await page.api(change_roles, names=_named(page), form=form)
     return page.redirect(HOME, f"{done['name']} has other roles and was signed out.")
 
 
+@on("POST", "/accounts/{name}/reset", ADMINS)
 async def reset(page: PageRequest) -> Response:
     return _with_link(page, await page.api(reset_account, names=_named(page)))
 
 
+@on("POST", "/accounts/{name}/disable", ADMINS)
 async def disable(page: PageRequest) -> Response:
     done = await page.api(disable_account, names=_named(page))
     return page.redirect(HOME, f"{done['name']} is disabled and signed out.")
@@ -74,6 +87,7 @@ def needs_accounts(page: PageRequest) -> None:
         raise PageError(404, "This console has no accounts of its own.", "Sign in another way.")
 
 
+@on("GET", "/enrol", PUBLIC)
 async def show_enrolment(page: PageRequest) -> Response:
     """Where a person sets up how they sign in. Looking at it uses nothing up."""
     token = page.query.get("token", "")
@@ -100,6 +114,7 @@ async def enrolment_of(page: PageRequest, token: str) -> Enrolment:
     return enrolment
 
 
+@on("POST", "/enrol/once", PUBLIC)
 async def sign_in_once(page: PageRequest) -> Response:
     """Use the link up for one session, without a passkey."""
     token = page.field("token")
@@ -123,14 +138,3 @@ async def finish_enrolment(page: PageRequest, account: Account, action: str, met
     if await keep_account(ports, account, action, person) is None:
         raise PageError(409, "The account was changed meanwhile.", "Ask your administrator for a new link.")
     return await start_session(page, person, method, account.name, "/console/account")
-
-
-PAGES = (
-    Page("GET", "/accounts", show_accounts, ADMINS, "Accounts", is_used=lambda page: page.context.settings().accounts),
-    Page("POST", "/accounts", create, ADMINS, form_of=show_accounts),
-    Page("POST", "/accounts/{name}/roles", set_roles, ADMINS, form_of=show_accounts),
-    Page("POST", "/accounts/{name}/reset", reset, ADMINS),
-    Page("POST", "/accounts/{name}/disable", disable, ADMINS),
-    Page("GET", "/enrol", show_enrolment, PUBLIC),
-    Page("POST", "/enrol/once", sign_in_once, PUBLIC),
-)

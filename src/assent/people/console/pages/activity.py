@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from assent.people.api.feed import FEED_OUTCOMES, TIERS, list_activity
 from assent.people.api.operations import show_operation
-from assent.people.console.page import EVERYONE, LOG_READERS, Page, PageError, PageRequest
+from assent.people.console.page import EVERYONE, LOG_READERS, PageError, PageRequest, on
 
 ON_A_PAGE = 50
 MOST_EXPORTED = 100_000
@@ -22,6 +22,7 @@ COLUMNS = ("time", "index", "who", "text", "outcome", "tool", "tier", "risk", "u
            "would", "claim", "approval")  # fmt: skip
 
 
+@on("GET", "/activity", EVERYONE, "Activity")
 async def show_activity(page: PageRequest) -> Response:
     """The newest lines; `?format=csv` and `?format=json` give all lines of the same view."""
     form = page.query.get("format", "")
@@ -47,10 +48,12 @@ async def show_activity(page: PageRequest) -> Response:
     )
 
 
+@on("GET", "/activity.csv", EVERYONE)
 async def show_csv(page: PageRequest) -> Response:
     return await export_activity(page, page.filters(list_activity, strict=True), "csv")
 
 
+@on("GET", "/activity.json", EVERYONE)
 async def show_json(page: PageRequest) -> Response:
     return await export_activity(page, page.filters(list_activity, strict=True), "json")
 
@@ -114,15 +117,8 @@ def address(chosen: Mapping[str, str], path: str = "/console/activity", **more: 
     return path + (f"?{urlencode(query)}" if query else "")
 
 
+@on("GET", "/operations/{reference}", EVERYONE)
 async def show_one(page: PageRequest) -> Response:
     query = page.filters(show_operation)
     told = await page.api(show_operation, names={"operation": page.path["reference"][:64]}, query=query)
     return page.render("operation.html", told=told, may_audit=page.may(LOG_READERS), now=page.context.ports().now())
-
-
-PAGES = (
-    Page("GET", "/activity", show_activity, EVERYONE, "Activity"),
-    Page("GET", "/activity.csv", show_csv, EVERYONE),
-    Page("GET", "/activity.json", show_json, EVERYONE),
-    Page("GET", "/operations/{reference}", show_one, EVERYONE),
-)

@@ -19,7 +19,7 @@ from assent.core.tool import Tool
 from assent.people.api import approvals
 from assent.people.api.feed import line_json, lines_of
 from assent.people.api.tools import as_json
-from assent.people.console.page import EVERYONE, KEEPERS, LOG_READERS, OPERATORS, Page, PageError, PageRequest
+from assent.people.console.page import EVERYONE, KEEPERS, LOG_READERS, OPERATORS, PageError, PageRequest, on
 from assent.pipeline.discover import visible_tools
 
 MOST_LINES = 500
@@ -95,6 +95,7 @@ async def agents_of(page: PageRequest) -> tuple[dict[tuple[str, str], CallCounts
     return dict(sorted(found.items(), key=lambda one: -(one[1].last or 0))), read.next is None
 
 
+@on("GET", "/agents", EVERYONE, "Agents")
 async def show_agents(page: PageRequest) -> Response:
     agents, whole = await agents_of(page)
     return page.render("agents.html", agents=agents, whole=whole, most=MOST_LINES, operator=page.may(OPERATORS))
@@ -111,6 +112,7 @@ def tools_for(callers: Iterable[Principal], page: PageRequest, tools: Iterable[T
     return [found[name] for name in sorted(found)]
 
 
+@on("GET", "/agents/{name:path}", EVERYONE)
 async def show_agent(page: PageRequest) -> Response:
     """One caller. An operator names the tenant; everybody else sees only callers of their own."""
     name, ports, scope = page.path["name"], page.context.ports(), record_scope_of(page.principal)
@@ -143,9 +145,3 @@ async def show_agent(page: PageRequest) -> Response:
 def _exactly(name: str) -> str:
     """A filter for this very name: what stands for other characters in a filter stands for itself."""
     return "".join(f"[{one}]" if one in "*?[" else one for one in name)
-
-
-PAGES = (
-    Page("GET", "/agents", show_agents, EVERYONE, "Agents"),
-    Page("GET", "/agents/{name:path}", show_agent, EVERYONE),
-)

@@ -23,7 +23,7 @@ from assent.people.api.approvals import (
     show_approval,
 )
 from assent.people.console.argument_rows import argument_rows, changes_in, compared_rows
-from assent.people.console.page import DECIDERS, EVERYONE, Page, PageError, PageRequest
+from assent.people.console.page import DECIDERS, EVERYONE, PageError, PageRequest, on
 from assent.people.console.pages.step_up import step_up_first
 from assent.people.console.templating import as_duration
 from assent.pipeline.approve import approver_shortfall, find, step_ups_of
@@ -42,6 +42,7 @@ _DONE = {
 }
 
 
+@on("GET", "/approvals", EVERYONE, "Approvals")
 async def show_inbox(page: PageRequest) -> Response:
     """Pending approvals, the most urgent first, and what was decided just now; `?state=` shows others."""
     state = page.query.get("state", "pending")
@@ -94,6 +95,7 @@ async def _decided_just_now(page: PageRequest) -> list[dict[str, Any]]:
     return sorted(recent, key=lambda one: -one["decisions"][-1]["at"])[:5]
 
 
+@on("GET", "/approvals/{id}", EVERYONE)
 async def show_one(page: PageRequest, problem: str = "", status: int = 200) -> Response:
     """One approval; with the problem of a decision that was not taken, where there is one."""
     approval = await page.api(show_approval, names={"approval": page.path["id"]})
@@ -174,16 +176,19 @@ def _cannot(page: PageRequest, record: Approval) -> str:
     return ""
 
 
+@on("POST", "/approvals/{id}/approve", DECIDERS)
 async def approve_one(page: PageRequest) -> Response:
     if (elsewhere := await step_up_first(page, page.path["id"])) is not None:
         return elsewhere
     return await _decide(page, approve_approval)
 
 
+@on("POST", "/approvals/{id}/deny", DECIDERS)
 async def deny_one(page: PageRequest) -> Response:
     return await _decide(page, deny_approval)
 
 
+@on("POST", "/approvals/{id}/reopen", DECIDERS)
 async def reopen_one(page: PageRequest) -> Response:
     return await _decide(page, reopen_approval, "The decision is taken back. The call waits for a decision again.")
 
@@ -211,6 +216,7 @@ async def _is_sent_twice(page: PageRequest, handler: Any) -> bool:
     return (last["person"], last["verdict"]) == (page.principal.id, sent)
 
 
+@on("GET", "/approvals/batch", EVERYONE)
 async def show_batch(page: PageRequest) -> Response:
     """Calls of one tool side by side: what all have in common once, and what differs in columns."""
     ids = list(dict.fromkeys(page.request.query_params.getlist("id")))
@@ -238,6 +244,7 @@ async def show_batch(page: PageRequest) -> Response:
     )
 
 
+@on("POST", "/approvals/batch", DECIDERS)
 async def decide_batch(page: PageRequest) -> Response:
     verdict, ids = page.field("verdict"), page.form.get("id", [])
     if verdict not in ("approve", "decline"):
@@ -255,14 +262,3 @@ async def decide_batch(page: PageRequest) -> Response:
 def _page_number(page: PageRequest) -> int:
     given = page.query.get("page", "1")
     return max(1, int(given)) if given.isascii() and given.isdigit() and len(given) <= 4 else 1
-
-
-PAGES = (
-    Page("GET", "/approvals", show_inbox, EVERYONE, "Approvals"),
-    Page("GET", "/approvals/batch", show_batch, EVERYONE),
-    Page("POST", "/approvals/batch", decide_batch, DECIDERS),
-    Page("GET", "/approvals/{id}", show_one, EVERYONE),
-    Page("POST", "/approvals/{id}/approve", approve_one, DECIDERS),
-    Page("POST", "/approvals/{id}/deny", deny_one, DECIDERS),
-    Page("POST", "/approvals/{id}/reopen", reopen_one, DECIDERS),
-)

@@ -23,7 +23,7 @@ from assent.people.api.audit_entry import (
 )
 from assent.people.api.feed import TIERS
 from assent.people.api.operation import ApiRequest
-from assent.people.console.page import LOG_READERS, Page, PageError, PageRequest
+from assent.people.console.page import LOG_READERS, PageError, PageRequest, on
 from assent.people.console.pages.activity import address
 
 ON_A_PAGE = 50
@@ -31,6 +31,7 @@ FILTERS = ("kind", "tool", "tier", "principal", "since", "until")
 CHECKERS = frozenset({"operator", "auditor"})
 
 
+@on("GET", "/audit", LOG_READERS, "Audit")
 async def show_entries(page: PageRequest) -> Response:
     """The newest entries and the state of the log."""
     query = page.filters(list_entries)
@@ -57,6 +58,7 @@ def _may_download(page: PageRequest) -> dict[str, bool]:
     return {"may_bundle": whole, "may_bundle_values": whole and may_look(page.principal)}
 
 
+@on("GET", "/audit/{entry}", LOG_READERS)
 async def show_one(page: PageRequest) -> Response:
     """One entry: what it says, its values, its proof, checkpoint and anchors."""
     entry = await page.api(show_entry, names={"entry": page.path["entry"]})
@@ -65,6 +67,7 @@ async def show_one(page: PageRequest) -> Response:
     return page.render("audit_entry.html", entry=entry, log=log, may_look=may_look(page.principal), operation=operation)
 
 
+@on("POST", "/audit/{entry}/values", frozenset({"auditor"}))
 async def look_at_values(page: PageRequest) -> Response:
     """Show an auditor the values; the look is written down."""
     await page.api(read_values, names={"entry": page.path["entry"]})
@@ -72,6 +75,7 @@ async def look_at_values(page: PageRequest) -> Response:
     return page.redirect(f"/console/audit/{page.path['entry']}#values", said)
 
 
+@on("GET", "/audit/{entry}/proof.zip", LOG_READERS)
 async def download_proof(page: PageRequest) -> Response:
     """The proof of one entry with its leaf, the log's public keys and the verifier."""
     entry = await page.api(show_entry, names={"entry": page.path["entry"]})
@@ -87,12 +91,14 @@ async def download_proof(page: PageRequest) -> Response:
     return _attachment(Response(out.getvalue(), media_type="application/zip"), f"{name}.zip")
 
 
+@on("POST", "/audit/verify", CHECKERS)
 async def verify(page: PageRequest) -> Response:
     begun = (await page.api(verify_log))["begun"]
     said = "The log is being checked; the result appears here." if begun else "A check is under way already."
     return page.redirect("/console/audit", said)
 
 
+@on("GET", "/audit/bundle.zip", frozenset({"operator"}))
 async def download_bundle(page: PageRequest) -> Response:
     """The whole log as a .zip archive, sent while it is written. Without values unless `?values=1`."""
     values = page.query.get("values") == "1"
@@ -109,6 +115,7 @@ async def download_bundle(page: PageRequest) -> Response:
     return _attachment(StreamingResponse(pieces, media_type="application/zip"), "audit-bundle.zip")
 
 
+@on("POST", "/audit/bundle", frozenset({"auditor"}))
 async def ask_bundle_values(page: PageRequest) -> Response:
     """Write down that this person takes all values, then let them download."""
     await page.api(ask_for_values_bundle)
@@ -118,14 +125,3 @@ async def ask_bundle_values(page: PageRequest) -> Response:
 def _attachment(response: Response, name: str) -> Response:
     response.headers["content-disposition"] = f'attachment; filename="{name}"'
     return response
-
-
-PAGES = (
-    Page("GET", "/audit", show_entries, LOG_READERS, "Audit"),
-    Page("POST", "/audit/verify", verify, CHECKERS),
-    Page("GET", "/audit/bundle.zip", download_bundle, frozenset({"operator"})),
-    Page("POST", "/audit/bundle", ask_bundle_values, frozenset({"auditor"})),
-    Page("GET", "/audit/{entry}", show_one, LOG_READERS),
-    Page("GET", "/audit/{entry}/proof.zip", download_proof, LOG_READERS),
-    Page("POST", "/audit/{entry}/values", look_at_values, frozenset({"auditor"})),
-)

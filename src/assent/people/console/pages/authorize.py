@@ -11,7 +11,7 @@ from starlette.responses import Response
 from assent.config.callers import EmbeddedServer
 from assent.core.audit import Entry, principal_values
 from assent.people.authorization_server.records import Grant, grant_store
-from assent.people.console.page import EVERYONE, Page, PageError, PageRequest
+from assent.people.console.page import EVERYONE, PageError, PageRequest, on
 from assent.people.console.pages.signin import sign_in_again
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ _FIELDS = (
 )  # fmt: skip
 
 
+@on("GET", "/authorize", EVERYONE)
 async def show_request(page: PageRequest) -> Response:
     """What the application asks for, and who would give it. Opening the page gives nothing."""
     asked = await _read(page, dict(page.query))
@@ -38,6 +39,7 @@ async def show_request(page: PageRequest) -> Response:
     return page.render("authorize.html", asked=asked, fields=fields, origin=origin, leads_to=_host(asked.redirect_uri))
 
 
+@on("POST", "/authorize", EVERYONE)
 async def decide_request(page: PageRequest) -> Response:
     """The person's answer goes to the application through their browser."""
     query = {name: page.field(name) for name in _FIELDS if name in page.form}
@@ -74,6 +76,11 @@ async def decide_request(page: PageRequest) -> Response:
     return _leave(page, asked.answer(issuer, code=code))
 
 
+def _has_server(page: PageRequest) -> bool:
+    return page.context.gateway is not None and page.context.gateway.settings.auth.embedded is not None
+
+
+@on("GET", "/applications", EVERYONE, "Applications", is_used=_has_server)
 async def show_grants(page: PageRequest) -> Response:
     """The applications to which a person gave access; the page says so where the gateway gives none."""
     ports, person = page.context.ports(), page.principal
@@ -83,6 +90,7 @@ async def show_grants(page: PageRequest) -> Response:
     return page.render("grants.html", grants=found, embedded=True)
 
 
+@on("POST", "/applications/{id}/end", EVERYONE)
 async def end_grant(page: PageRequest) -> Response:
     ports, person = page.context.ports(), page.principal
     kept = grant_store(ports.store, _settings(page))
@@ -93,10 +101,6 @@ async def end_grant(page: PageRequest) -> Response:
             ports.store.append(Entry("authentication", ports.now(), {"event": "oauth.revoked"}, values))
             return page.redirect("/console/applications", "Access is withdrawn. It ends within a second.")
     raise PageError(404, "There is no such access.", "It may have been withdrawn already.")
-
-
-def _has_server(page: PageRequest) -> bool:
-    return page.context.gateway is not None and page.context.gateway.settings.auth.embedded is not None
 
 
 def _settings(page: PageRequest) -> EmbeddedServer:
@@ -165,11 +169,3 @@ def _leave(page: PageRequest, url: str, at_once: bool = True) -> Response:
 def _host(url: str) -> str:
     parts = urlsplit(url)
     return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}: (an application on this machine)"
-
-
-PAGES = (
-    Page("GET", "/authorize", show_request, EVERYONE),
-    Page("POST", "/authorize", decide_request, EVERYONE),
-    Page("GET", "/applications", show_grants, EVERYONE, "Applications", is_used=_has_server),
-    Page("POST", "/applications/{id}/end", end_grant, EVERYONE),
-)

@@ -9,19 +9,21 @@ from starlette.responses import Response
 from assent.core.document import Document
 from assent.features import load_feature
 from assent.people.api.connections import connection_owner, disconnect, keep_key, list_connections, upstream_of
-from assent.people.console.page import EVERYONE, Page, PageError, PageRequest, address_of
+from assent.people.console.page import EVERYONE, PageError, PageRequest, address_of, on
 from assent.upstreams.credentials import CALLBACK_PATH, PersonOwner
 
 LASTS = 600.0
 _KIND = "upstream_sign_in"
 
 
+@on("GET", "/connections", EVERYONE, "Connections", is_used=lambda page: bool(page.context.ports().rules.connections))
 async def show_connections(page: PageRequest) -> Response:
     found = await page.api(list_connections)
     wanted, more = page.query.get("upstream", "")[:40], _scope_words(page.query.get("scope", ""))
     return page.render("connections.html", connections=found["connections"], wanted=wanted, more=more)
 
 
+@on("POST", "/connections/{upstream}/connect", EVERYONE)
 async def begin_connection(page: PageRequest) -> Response:
     """Lead the person's browser to the upstream's authorization server."""
     from assent.upstreams.errors import OAuthProblem
@@ -56,6 +58,7 @@ async def begin_connection(page: PageRequest) -> Response:
     return page.render("connection_continue.html", url=started.url, host=urlsplit(started.url).netloc, name=name)
 
 
+@on("GET", "/connections/callback", EVERYONE)
 async def finish_connection(page: PageRequest) -> Response:
     """The authorization server's answer. Only the session that began can bring it, and only once."""
     from assent.upstreams.errors import OAuthProblem
@@ -79,12 +82,14 @@ async def finish_connection(page: PageRequest) -> Response:
     return page.redirect("/console/connections", f"{name} is connected.")
 
 
+@on("POST", "/connections/{upstream}/disconnect", EVERYONE)
 async def end_connection(page: PageRequest) -> Response:
     name = page.path["upstream"]
     await page.api(disconnect, names={"upstream": name})
     return page.redirect("/console/connections", f"{name} is disconnected.")
 
 
+@on("POST", "/connections/{upstream}/key", EVERYONE, form_of=show_connections)
 async def enter_key(page: PageRequest) -> Response:
     name = page.path["upstream"]
     form = {"key": page.field("key").strip()}
@@ -95,19 +100,3 @@ async def enter_key(page: PageRequest) -> Response:
 def _scope_words(text: str) -> list[str]:
     """The scopes that a call lacked, as the refusal's link names them; the authorization server asks about them."""
     return [word for word in text[:1000].split() if word.isascii() and word.isprintable()]
-
-
-PAGES = (
-    Page(
-        "GET",
-        "/connections",
-        show_connections,
-        EVERYONE,
-        "Connections",
-        is_used=lambda page: bool(page.context.ports().rules.connections),
-    ),
-    Page("GET", "/connections/callback", finish_connection, EVERYONE),
-    Page("POST", "/connections/{upstream}/connect", begin_connection, EVERYONE),
-    Page("POST", "/connections/{upstream}/disconnect", end_connection, EVERYONE),
-    Page("POST", "/connections/{upstream}/key", enter_key, EVERYONE, form_of=show_connections),
-)

@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from assent.people.api.definitions import accept_definitions, keep_withheld, list_definitions
 from assent.people.console.argument_rows import Piece, differing_parts
-from assent.people.console.page import OPERATORS, Page, PageError, PageRequest
+from assent.people.console.page import OPERATORS, PageError, PageRequest, on
 
 GRADES = ("effect", "schema", "wording")
 _BETWEEN = "\x1f"
@@ -38,6 +38,7 @@ def _spread(text: str | None) -> str | None:
         return text
 
 
+@on("GET", "/tools/changes", OPERATORS)
 async def show_changes(page: PageRequest) -> Response:
     """Definitions that nobody has accepted as they are."""
     query = page.filters(list_definitions)
@@ -48,6 +49,7 @@ async def show_changes(page: PageRequest) -> Response:
     return page.render("changes.html", changes=changes, grades=GRADES, **pins)
 
 
+@on("POST", "/tools/changes/review", OPERATORS)
 async def review_changes(page: PageRequest) -> Response:
     """The step before a bulk decision: everything that was chosen, in full, with the buttons that decide."""
     chosen = set(page.form.get("choice", []))
@@ -59,6 +61,7 @@ async def review_changes(page: PageRequest) -> Response:
     return page.render("review.html", changes=changes, grades=GRADES, missing=len(chosen) - len(changes))
 
 
+@on("POST", "/tools/changes/accept", OPERATORS, form_of=review_changes)
 async def accept_changes(page: PageRequest) -> Response:
     body = {"accept": _choices(page), "reason": page.field("reason").strip()}
     done = await page.api(accept_definitions, form=body)
@@ -67,6 +70,7 @@ async def accept_changes(page: PageRequest) -> Response:
     return page.redirect("/console/tools/changes", f"Accepted: {done['accepted']}.{written}")
 
 
+@on("POST", "/tools/changes/keep", OPERATORS, form_of=review_changes)
 async def keep_changes(page: PageRequest) -> Response:
     body = {"keep": _choices(page), "reason": page.field("reason").strip()}
     done = await page.api(keep_withheld, form=body)
@@ -88,11 +92,3 @@ def word_diff(before: str | None, after: str | None) -> list[Piece]:
     if before is None or after is None:
         return [("removed" if after is None else "added", after or before or "")]
     return differing_parts(before, after) or [("removed", before), ("added", after)]
-
-
-PAGES = (
-    Page("GET", "/tools/changes", show_changes, OPERATORS),
-    Page("POST", "/tools/changes/review", review_changes, OPERATORS),
-    Page("POST", "/tools/changes/accept", accept_changes, OPERATORS, form_of=review_changes),
-    Page("POST", "/tools/changes/keep", keep_changes, OPERATORS, form_of=review_changes),
-)

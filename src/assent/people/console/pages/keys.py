@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from assent.core.principal import KINDS, ROLES
 from assent.people.api.keys import create_key, list_keys, revoke_key
-from assent.people.console.page import KEEPERS, Page, PageRequest
+from assent.people.console.page import KEEPERS, PageRequest, on
 
 _EXPIRIES = (
     ("90d", "90 days"),
@@ -20,6 +20,7 @@ _EXPIRIES = (
 )
 
 
+@on("GET", "/keys", KEEPERS, "Keys")
 async def show_keys(page: PageRequest, made: dict[str, Any] | None = None) -> Response:
     query = page.filters(list_keys)
     found = await page.api(list_keys, query=query)
@@ -38,6 +39,7 @@ async def show_keys(page: PageRequest, made: dict[str, Any] | None = None) -> Re
     )
 
 
+@on("POST", "/keys", KEEPERS, form_of=show_keys)
 async def make_key(page: PageRequest) -> Response:
     """Make a key and show it. The answer is the page itself: a redirect would have to carry the key."""
     body: dict[str, Any] = {"name": page.field("name").strip(), "kind": page.field("kind"), "mode": page.field("mode")}
@@ -50,13 +52,7 @@ async def make_key(page: PageRequest) -> Response:
     return await show_keys(page, made)
 
 
+@on("POST", "/keys/{start}/revoke", KEEPERS)
 async def revoke_one(page: PageRequest) -> Response:
     await page.api(revoke_key, names={"key": page.path["start"]})
     return page.redirect("/console/keys", "Revoked. The key lets nobody in any more.")
-
-
-PAGES = (
-    Page("GET", "/keys", show_keys, KEEPERS, "Keys"),
-    Page("POST", "/keys", make_key, KEEPERS, form_of=show_keys),
-    Page("POST", "/keys/{start}/revoke", revoke_one, KEEPERS),
-)

@@ -7,9 +7,10 @@ from typing import Any
 from starlette.responses import Response
 
 from assent.people.api.overview import list_conversations, list_upstreams, show_overview
-from assent.people.console.page import EVERYONE, Page, PageRequest
+from assent.people.console.page import EVERYONE, PageRequest, on
 
 
+@on("GET", "/overview", EVERYONE, "Overview")
 async def overview(page: PageRequest) -> Response:
     found = await page.api(show_overview)
     return page.render("overview.html", overview=found, charts=_charts(found.get("gateway")))
@@ -40,24 +41,12 @@ def _bound(seconds: str) -> str:
 STAFF: frozenset[str] = frozenset({"operator", "auditor", "admin"})
 
 
+@on("GET", "/upstreams", STAFF, "Upstreams")
 async def show_upstreams(page: PageRequest) -> Response:
     found = await page.api(list_upstreams)
     return page.render("upstreams.html", upstreams=found["upstreams"], may_stop=page.may(frozenset({"operator"})))
 
 
+@on("GET", "/conversations", STAFF, "Conversations", is_used=lambda page: page.context.ports().rules.flow is not None)
 async def show_conversations(page: PageRequest) -> Response:
     return page.render("conversations.html", **await page.api(list_conversations))
-
-
-PAGES = (
-    Page("GET", "/overview", overview, EVERYONE, "Overview"),
-    Page("GET", "/upstreams", show_upstreams, STAFF, "Upstreams"),
-    Page(
-        "GET",
-        "/conversations",
-        show_conversations,
-        STAFF,
-        "Conversations",
-        is_used=lambda page: page.context.ports().rules.flow is not None,
-    ),
-)

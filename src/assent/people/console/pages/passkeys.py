@@ -8,7 +8,15 @@ from starlette.responses import Response
 
 from assent.core.principal import Principal
 from assent.people.accounts import find_account, own_account
-from assent.people.console.page import EVERYONE, PUBLIC, Page, PageError, PageRequest, address_of, passkey_domain
+from assent.people.console.page import (
+    EVERYONE,
+    PUBLIC,
+    PageError,
+    PageRequest,
+    address_of,
+    on,
+    passkey_domain,
+)
 from assent.people.console.pages.accounts import enrolled_account, enrolment_of, finish_enrolment, needs_accounts
 from assent.people.console.pages.signin import keys_made_in, start_session
 from assent.people.console.passkeys import (
@@ -32,6 +40,7 @@ from assent.people.passkey_records import Passkey, passkeys_of, remove_passkey
 from assent.people.sessions import check_recent, is_recent
 
 
+@on("POST", "/signin/passkey", PUBLIC)
 async def sign_in_by_passkey(page: PageRequest) -> Response:
     """Sign in to a local account with one of its passkeys."""
     needs_accounts(page)
@@ -75,6 +84,7 @@ def ceremony(page: PageRequest) -> Ceremony:
     return Ceremony(domain, address_of(page))
 
 
+@on("POST", "/enrol/passkey", PUBLIC)
 async def enrol_passkey(page: PageRequest) -> Response:
     """Set up an account with a passkey, and sign in."""
     token = page.field("token")
@@ -87,6 +97,7 @@ async def enrol_passkey(page: PageRequest) -> Response:
     return await finish_enrolment(page, account, "account.enrol_passkey", "passkey")
 
 
+@on("POST", "/account/passkeys", EVERYONE)
 async def add_own_passkey(page: PageRequest) -> Response:
     """Add a passkey to the signed-in person's."""
     check_recent(page.principal, page.context.ports())
@@ -99,6 +110,7 @@ async def add_own_passkey(page: PageRequest) -> Response:
     return page.redirect("/console/account", "The passkey was added.")
 
 
+@on("POST", "/account/passkeys/{id}/remove", EVERYONE)
 async def remove_own_passkey(page: PageRequest) -> Response:
     check_recent(page.principal, page.context.ports())
     if not await remove_passkey(page.context.ports(), page.principal, page.path["id"], page.principal):
@@ -106,6 +118,7 @@ async def remove_own_passkey(page: PageRequest) -> Response:
     return page.redirect("/console/account", "The passkey was removed.")
 
 
+@on("GET", "/account", EVERYONE)
 async def show_account(page: PageRequest) -> Response:
     sessions = await page.context.sessions.of(page.principal)
     ports, domain, address = page.context.ports(), passkey_domain(page), address_of(page)
@@ -128,6 +141,7 @@ def _name(page: PageRequest) -> str:
     return page.session.name if page.session is not None else ""
 
 
+@on("POST", "/account/sessions/{id}/end", EVERYONE)
 async def end_session(page: PageRequest) -> Response:
     """End one of the person's own sessions."""
     for session in await page.context.sessions.of(page.principal):
@@ -135,13 +149,3 @@ async def end_session(page: PageRequest) -> Response:
             await page.context.sessions.end(session)
             return page.redirect("/console/account", "The session has ended.")
     raise PageError(404, "There is no such session.", "It may have ended already.")
-
-
-PAGES = (
-    Page("POST", "/signin/passkey", sign_in_by_passkey, PUBLIC),
-    Page("POST", "/enrol/passkey", enrol_passkey, PUBLIC),
-    Page("POST", "/account/passkeys", add_own_passkey, EVERYONE),
-    Page("POST", "/account/passkeys/{id}/remove", remove_own_passkey, EVERYONE),
-    Page("GET", "/account", show_account, EVERYONE),
-    Page("POST", "/account/sessions/{id}/end", end_session, EVERYONE),
-)

@@ -27,7 +27,7 @@ from assent.people.api.audit_entry import may_look
 from assent.people.api.feed import line_json, moment
 from assent.people.api.overview import check_staff
 from assent.people.api.problems import ApiProblem
-from assent.people.console.page import LOG_READERS, OPERATORS, Page, PageRequest
+from assent.people.console.page import LOG_READERS, OPERATORS, PageRequest, on
 from assent.people.console.pages.agents import MOST_LINES, MOST_SHOWN, counted_lines
 from assent.people.console.pages.overview import STAFF
 from assent.ports import Ports
@@ -128,6 +128,7 @@ def _words(value: Any) -> str:
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+@on("GET", "/rules", STAFF, "Rules")
 async def show_rules(page: PageRequest, tried: dict[str, Any] | None = None) -> Response:
     """Every rule with what it stopped lately; for operators the form, with what was tried."""
     check_staff(page.principal, "Rules are")
@@ -165,6 +166,7 @@ def _plain(rule: dict[str, Any]) -> dict[str, Any]:
     return {**({"match": match} if match else {}), **rest}
 
 
+@on("POST", "/rules", OPERATORS, form_of=show_rules)
 async def try_rules(page: PageRequest) -> Response:
     """Decide recorded calls again under the rules of the form. Nothing is called, and nothing is changed."""
     since = page.field("since")
@@ -212,9 +214,3 @@ def _read(text: str) -> Any:
     if others := given.model_fields_set - set(_EDITED):
         raise ApiProblem("api.invalid", f"rules: only guards, limits and budgets can be tried, not {min(others)}.")
     return given
-
-
-PAGES = (
-    Page("GET", "/rules", show_rules, STAFF, "Rules"),
-    Page("POST", "/rules", try_rules, OPERATORS, form_of=show_rules),
-)

@@ -17,7 +17,7 @@ from assent.people.api.fields import ID
 from assent.people.api.overview import list_conversations
 from assent.people.api.problems import ApiProblem
 from assent.people.api.tools import list_tools
-from assent.people.console.page import EVERYONE, LOG_READERS, Page, PageRequest
+from assent.people.console.page import EVERYONE, LOG_READERS, PageRequest, on
 from assent.people.console.pages.agents import agents_of, known_callers
 from assent.people.console.pages.overview import STAFF
 
@@ -29,6 +29,7 @@ Hit = tuple[str, str, str]
 """The address, the name and what is said beside it."""
 
 
+@on("GET", "/search", EVERYONE)
 async def search(page: PageRequest) -> Response:
     """Everything whose id is the query, or whose name contains it. Each kind is looked for as its own page does."""
     wanted = " ".join(page.query.get("q", "")[:MOST].split())
@@ -118,6 +119,3 @@ async def _conversations(page: PageRequest, text: str) -> list[Hit]:
     return [
         ("/console/conversations", one["name"] or "Unnamed conversation", f"of {one['principal']}") for one in hits
     ][:MOST_OF_A_KIND]
-
-
-PAGES = (Page("GET", "/search", search, EVERYONE),)

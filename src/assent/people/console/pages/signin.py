@@ -16,11 +16,11 @@ from assent.people.console.page import (
     EVERYONE,
     KEEPERS,
     PUBLIC,
-    Page,
     PageError,
     PageRequest,
     address_of,
     clear_session_cookie,
+    on,
     passkey_domain,
     set_session_cookie,
 )
@@ -29,6 +29,7 @@ from assent.people.console.start import redeem_link_token
 from assent.people.passkey_records import passkeys_of
 
 
+@on("GET", "/signin", PUBLIC)
 async def show_sign_in(page: PageRequest) -> Response:
     """The ways to sign in. A link's token travels in the form only when the person presses the button."""
     if page.session is not None and not page.query.get("link"):
@@ -59,6 +60,7 @@ def _passkey_options(page: PageRequest) -> str:
     return request_options(Ceremony(domain, address_of(page)), challenge, [])
 
 
+@on("POST", "/signin/link", PUBLIC)
 async def sign_in_by_link(page: PageRequest) -> Response:
     """Use up a one-time link."""
     ports = page.context.ports()
@@ -83,6 +85,7 @@ async def start_session(page: PageRequest, principal: Principal, method: str, na
     return response
 
 
+@on("GET", "/signin/again", EVERYONE)
 async def ask_to_sign_in(page: PageRequest, status: int = 200) -> Response:
     """Where a person is led whose sign-in is too old for what they want to do."""
     back = page.query.get("next", "") or "/".join(page.request.url.path.split("/")[:3])
@@ -112,6 +115,7 @@ async def sign_in_again(
     )
 
 
+@on("POST", "/signout", EVERYONE)
 async def sign_out(page: PageRequest) -> Response:
     """End the session. Keys that were made in it outlive it, so the person says whether they should."""
     sessions = page.context.sessions
@@ -143,11 +147,3 @@ def next_page(path: str) -> str:
     """A page of the console to go on to. Anything else could lead to another site."""
     inside = path.startswith("/console/") and not path.startswith("/console/signin") and "\\" not in path
     return path if inside else "/console/approvals"
-
-
-PAGES = (
-    Page("GET", "/signin", show_sign_in, PUBLIC),
-    Page("POST", "/signin/link", sign_in_by_link, PUBLIC),
-    Page("GET", "/signin/again", ask_to_sign_in, EVERYONE),
-    Page("POST", "/signout", sign_out, EVERYONE),
-)

@@ -16,7 +16,15 @@ from starlette.responses import Response
 
 from assent.core.audit import Entry, principal_values
 from assent.people.console.oidc import OidcClient, SignInRequest, display_name, principal_of
-from assent.people.console.page import EVERYONE, PUBLIC, Page, PageError, PageRequest, address_of, set_session_cookie
+from assent.people.console.page import (
+    EVERYONE,
+    PUBLIC,
+    PageError,
+    PageRequest,
+    address_of,
+    on,
+    set_session_cookie,
+)
 from assent.people.console.pages.signin import next_page, start_session
 
 LASTS = 600
@@ -73,11 +81,13 @@ def _cookie(state: str) -> str:
 CALLBACK = "/console/signin/oidc/callback"
 
 
+@on("POST", "/signin/oidc", PUBLIC)
 async def begin_sign_in(page: PageRequest) -> Response:
     """Send the person's browser to the identity provider."""
     return await go_to_provider(page, page.field("next"))
 
 
+@on("POST", "/signin/oidc/again", EVERYONE)
 async def begin_step_up(page: PageRequest) -> Response:
     """Send a signed-in person to the identity provider, to authenticate anew."""
     max_age, acr = page.field("max_age"), tuple(page.form.get("acr", ()))
@@ -100,6 +110,7 @@ async def go_to_provider(
     return response
 
 
+@on("GET", "/signin/oidc/callback", PUBLIC)
 async def finish_sign_in(page: PageRequest) -> Response:
     """The provider's answer. Only the browser that began this sign-in can bring it, and only once."""
     ports, state = page.context.ports(), page.query.get("state", "")
@@ -152,10 +163,3 @@ def client_of(page: PageRequest) -> OidcClient:
     if client is None:
         raise PageError(404, "This console has no identity provider.", "Sign in another way.")
     return client
-
-
-PAGES = (
-    Page("POST", "/signin/oidc", begin_sign_in, PUBLIC),
-    Page("GET", "/signin/oidc/callback", finish_sign_in, PUBLIC),
-    Page("POST", "/signin/oidc/again", begin_step_up, EVERYONE),
-)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from assent.core.approval import Approval, SignedDecision, Verdict, decision_digest, text_digest
 from assent.people.api.approvals import approve_approval
-from assent.people.console.page import DECIDERS, Page, PageRequest, passkey_domain
+from assent.people.console.page import DECIDERS, PageRequest, on, passkey_domain
 from assent.people.console.pages.passkeys import ceremony
 from assent.people.console.passkeys import (
     checked_assertion,
@@ -65,6 +65,7 @@ def _assertion(said: dict[str, Any], passkey: Passkey, approval: Approval, domai
     }
 
 
+@on("GET", "/approvals/{id}/sign", DECIDERS)
 async def show_step_up(page: PageRequest) -> Response:
     """Everything that is approved, what is still missing, and the ways to bring it."""
     ports = page.context.ports()
@@ -92,6 +93,7 @@ async def _options(page: PageRequest, approval: Approval) -> str:
     return request_options(ceremony(page), decision_digest(approval, "approve"), kept)
 
 
+@on("POST", "/approvals/{id}/sign", DECIDERS)
 async def approve_signed(page: PageRequest) -> Response:
     """Say yes with a passkey's signature on what the page showed."""
     approval = await find(page.principal, page.path["id"], page.context.ports())
@@ -99,9 +101,3 @@ async def approve_signed(page: PageRequest) -> Response:
     await page.api(approve_approval, names={"approval": approval.id}, signed=signed)
     done = "Approved and signed. The agent's next identical call runs."
     return page.redirect(f"/console/approvals/{approval.id}", done)
-
-
-PAGES = (
-    Page("GET", "/approvals/{id}/sign", show_step_up, DECIDERS),
-    Page("POST", "/approvals/{id}/sign", approve_signed, DECIDERS),
-)

@@ -7,11 +7,12 @@ from starlette.responses import Response
 from assent.core.hidden_characters import is_plain
 from assent.core.stop_switch import StopScope
 from assent.people.api.switches import ease_switch, list_switches, release_switch, set_switch, stop_targets
-from assent.people.console.page import EVERYONE, OPERATORS, Page, PageRequest
+from assent.people.console.page import EVERYONE, OPERATORS, PageRequest, on
 
 _LEVELS = {"all": "all calls", "effects": "calls that change something"}
 
 
+@on("GET", "/stop", EVERYONE, "Stop switch")
 async def show_stops(page: PageRequest) -> Response:
     """Switches that are on, and for operators the form; links from other pages fill its fields."""
     found = await page.api(list_switches)
@@ -34,6 +35,7 @@ async def _known(page: PageRequest) -> dict[str, list[str]]:
     return {label: sorted(filter(is_plain, await targets.names(scope)))[:1000] for label, scope in scopes.items()}
 
 
+@on("POST", "/stop", OPERATORS, form_of=show_stops)
 async def stop_calls(page: PageRequest) -> Response:
     scope = page.field("scope")
     body: dict[str, object] = {
@@ -49,21 +51,15 @@ async def stop_calls(page: PageRequest) -> Response:
     return page.redirect("/console/stop", "Stopped. It holds here now, and in other replicas within a second.")
 
 
+@on("POST", "/stop/{id}/ease", OPERATORS, form_of=show_stops)
 async def ease_stop(page: PageRequest) -> Response:
     form = {"reason": page.field("reason").strip()}
     await page.api(ease_switch, names={"switch": page.path["id"]}, form=form)
     return page.redirect("/console/stop", "Eased: calls that only read pass again. Effects stay stopped.")
 
 
+@on("POST", "/stop/{id}/release", OPERATORS, form_of=show_stops)
 async def release_stop(page: PageRequest) -> Response:
     form = {"reason": page.field("reason").strip()}
     await page.api(release_switch, names={"switch": page.path["id"]}, form=form)
     return page.redirect("/console/stop", "Released. Calls pass again.")
-
-
-PAGES = (
-    Page("GET", "/stop", show_stops, EVERYONE, "Stop switch"),
-    Page("POST", "/stop", stop_calls, OPERATORS, form_of=show_stops),
-    Page("POST", "/stop/{id}/ease", ease_stop, OPERATORS, form_of=show_stops),
-    Page("POST", "/stop/{id}/release", release_stop, OPERATORS, form_of=show_stops),
-)

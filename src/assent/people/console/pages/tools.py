@@ -10,7 +10,7 @@ from assent.contract.show import contract_lines, schema_lines
 from assent.contract.tiers import Risk, Tier
 from assent.people.api.problems import ApiProblem
 from assent.people.api.tools import list_tools, show_tool
-from assent.people.console.page import EVERYONE, KEEPERS, OPERATORS, Page, PageError, PageRequest
+from assent.people.console.page import EVERYONE, KEEPERS, OPERATORS, PageError, PageRequest, on
 from assent.people.console.pages.activity import address
 from assent.people.console.pages.agents import known_callers, tools_for
 from assent.people.console.pages.definitions import GRADES, change_of
@@ -23,6 +23,7 @@ _TIERS = [one.value for one in Tier]
 _RISKS = [one.value for one in Risk]
 
 
+@on("GET", "/tools", EVERYONE, "Tools")
 async def show_tools(page: PageRequest) -> Response:
     """A page of tools, the riskiest first within it; every filter is part of the address."""
     query = page.filters(list_tools)
@@ -58,6 +59,7 @@ def _danger(tool: dict[str, Any]) -> tuple[int, int, str]:
     return -Risk(tool["risk"]).number, -Tier(tool["tier"]).number, tool["name"]
 
 
+@on("GET", "/tools/tool/{name:path}", EVERYONE)
 async def show_one_tool(page: PageRequest) -> Response:
     """One tool: served with its contract, or withheld with the reason and its changes."""
     name = page.path["name"]
@@ -105,9 +107,3 @@ async def _around(page: PageRequest, name: str) -> dict[str, Any]:
 def _fields(schema: Any) -> list[str]:
     """The fields that a schema names; nothing where it names none."""
     return schema_lines(schema) if isinstance(schema, dict) and schema.get("properties") else []
-
-
-PAGES = (
-    Page("GET", "/tools", show_tools, EVERYONE, "Tools"),
-    Page("GET", "/tools/tool/{name:path}", show_one_tool, EVERYONE),
-)
