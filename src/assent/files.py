@@ -129,6 +129,15 @@ def _rights_of(beside: Path, current: os.stat_result) -> int:
     return 0o7707
 
 
+def read_text(place: Path, remedy: str) -> str:
+    """The text of a file that the user named, as it is. Raises SettingsError with the reason and the remedy."""
+    try:
+        return place.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise SettingsError(Fault(f"cannot be read: {reason}", remedy, file=str(place))) from None
+
+
 def write_whole(place: Path, text: str, option: str) -> None:
     """Write a file that an option names, in one step: readers see the old or the new content, never a part.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 import time
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assent.cli.shared.options import operator, print_table, store_option, to_be_asked
+from assent.cli.shared.options import operator, print_records, store_option, to_be_asked
 from assent.core.approval import IN_BAND
 from assent.core.question import visible
 from assent.core.shown_records import approval_as_json, decider_of
@@ -53,12 +52,9 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
         return await ports.store.approvals(pending_at=None if everything else now, limit=1000)
 
     listed = with_ports(config, found, looking_ports)
-    if form == "json":
-        click.echo(json.dumps([approval_as_json(one, now) for one in listed], indent=2, ensure_ascii=False))
-    elif not listed:
-        click.echo("No approval waits for a decision.", err=True)
-    else:
-        _print_table(listed, now)
+    names, rows = ("id", "state", "tool", "asked by", "time left"), [_row(one, now) for one in listed]
+    as_json = [approval_as_json(one, now) for one in listed]
+    print_records(form, as_json, names, rows, "No approval waits for a decision.")
 
 
 @approvals.command()
@@ -201,13 +197,8 @@ async def _whole_id(start: str, ports: Ports, *, given: bool = False) -> str:
     return found[0] if found else start
 
 
-def _print_table(listed: list[Approval], now: float) -> None:
-    if not sys.stdout.isatty():
-        for one in listed:
-            click.echo("\t".join((one.id, one.state_at(now).value, one.tool, visible(one.requester), _left(one, now))))
-        return
-    rows = [(one.id, one.state_at(now).value, one.tool, visible(one.requester), _left(one, now)) for one in listed]
-    print_table(("id", "state", "tool", "asked by", "time left"), rows)
+def _row(one: Approval, now: float) -> tuple[str, ...]:
+    return one.id, one.state_at(now).value, one.tool, visible(one.requester), _left(one, now)
 
 
 def _print_whole(approval: Approval, now: float) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assent.cli.shared.log_access import moment, progress_bar, selecting, with_ledger
-from assent.cli.shared.options import config_option, operator, store_option, to_be_asked
+from assent.cli.shared.options import EXISTING_FILE, FILE, config_option, operator, store_option, to_be_asked
 from assent.core.question import visible
 
 if TYPE_CHECKING:
@@ -177,8 +177,8 @@ def _print(report: LogReport, place: str, form: str) -> None:
 
 @audit.command(short_help="Write a proof that an entry is in the log.")
 @click.argument("index", type=click.IntRange(0), required=False)
-@click.option("--since", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A checkpoint you kept.")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: entry-INDEX.tlog-proof.")
+@click.option("--since", type=EXISTING_FILE, help="A checkpoint you kept.")
+@click.option("--output", type=FILE, help="Default: entry-INDEX.tlog-proof.")
 @config_option
 def prove(index: int | None, since: Path | None, output: Path | None, config: Path | None) -> None:
     """Write a proof that an entry is in the log (C2SP tlog-proof), and the entry's leaf beside it as .leaf. With
@@ -207,7 +207,7 @@ def prove(index: int | None, since: Path | None, output: Path | None, config: Pa
 @audit.command(short_help="Write a report for an auditor, as one HTML page.")
 @click.option("--since", default="30d", show_default=True, help="From this time on: 2026-01-31, or an age: 2h, 7d.")
 @click.option("--until", help="Before this time; written like --since. Default: now.")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: audit-report.html.")
+@click.option("--output", type=FILE, help="Default: audit-report.html.")
 @config_option
 def report(since: str, until: str | None, output: Path | None, config: Path | None) -> None:
     """Verify the whole log, and write who approved what, what was refused, which promises were broken, which
@@ -243,7 +243,7 @@ def report(since: str, until: str | None, output: Path | None, config: Path | No
 
 @audit.command(short_help="Write the receipt of one operation, with proofs.")
 @click.argument("operation")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: standard output.")
+@click.option("--output", type=FILE, help="Default: standard output.")
 @config_option
 def receipt(operation: str, output: Path | None, config: Path | None) -> None:
     """Write every entry about one operation (the id of its approval or claim) as JSON, each with the proof that it is

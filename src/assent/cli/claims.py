@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assent.cli.shared.options import operator, print_table, store_option, to_be_asked
+from assent.cli.shared.options import EXISTING_FILE, operator, print_records, store_option, to_be_asked
 from assent.core.question import visible
 from assent.core.shown_records import claim_as_json
 
@@ -53,12 +52,9 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
     records, keyed_hash = with_ports(config, found, looking_ports)
     listed = [one for one in records if everything or one.state_at(now) is State.IN_DOUBT]
-    if form == "json":
-        click.echo(json.dumps([claim_as_json(one, now, keyed_hash) for one in listed], indent=2, ensure_ascii=False))
-    elif not listed:
-        click.echo("No claim is in doubt.", err=True)
-    else:
-        _print_table(listed, now)
+    names, rows = ("id", "state", "tool", "caller", "key", "age"), [_row(one, now) for one in listed]
+    as_json = [claim_as_json(one, now, keyed_hash) for one in listed]
+    print_records(form, as_json, names, rows, "No claim is in doubt.")
 
 
 @claims.command("settle")
@@ -68,7 +64,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 )
 @click.option(
     "--result",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=EXISTING_FILE,
     help="A JSON file with the tool's result, for retries; only with --as done or failed.",
 )
 @click.option("--no-secrets", is_flag=True, help="State that the result has no secrets, if no contract is available.")
@@ -129,23 +125,9 @@ async def _whole_id(start: str, ports: Ports) -> str:
     return found[0] if found else start
 
 
-def _print_table(listed: list[ClaimRecord], now: float) -> None:
-    rows = [
-        (
-            one.id[:16],
-            one.state_at(now).value,
-            one.tool,
-            visible(one.principal),
-            visible(one.key or "-"),
-            _age(one, now),
-        )
-        for one in listed
-    ]
-    if not sys.stdout.isatty():
-        for row in rows:
-            click.echo("\t".join(row))
-        return
-    print_table(("id", "state", "tool", "caller", "key", "age"), rows)
+def _row(one: ClaimRecord, now: float) -> tuple[str, ...]:
+    who, key = visible(one.principal), visible(one.key or "-")
+    return one.id[:16], one.state_at(now).value, one.tool, who, key, _age(one, now)
 
 
 def _age(record: ClaimRecord, now: float) -> str:

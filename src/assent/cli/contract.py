@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assent.cli.contract_init import init
-from assent.cli.shared.options import TargetCommand, config_option, target_options
+from assent.cli.shared.options import FILE, TargetCommand, config_option, target_options
 from assent.contract.profiles import GENERAL, profile_names
 from assent.core.question import counted, visible
 from assent.errors import ContractError, Fault, SettingsError
-from assent.files import write_whole
+from assent.files import read_text, write_whole
 
 if TYPE_CHECKING:
     from assent.contract.model import Contract
@@ -141,13 +141,10 @@ def _print_excluded(api: ApiDescription | None, form: str) -> None:
     click.echo(f"{without} without a tool; {len(api.tools)} with one.", err=True)
 
 
-_File = click.Path(path_type=Path, dir_okay=False)
-
-
 @contract.command(cls=TargetCommand, short_help="Print a Markdown table of tools, or keep a page up to date.")
 @target_options
-@click.option("--check", type=_File, help="Exit with 1 if the table in this page differs.")
-@click.option("--write", type=_File, help="Write the table into this page.")
+@click.option("--check", type=FILE, help="Exit with 1 if the table in this page differs.")
+@click.option("--write", type=FILE, help="Write the table into this page.")
 @click.option(
     "--sort",
     type=click.Choice(["declared", "safety"]),
@@ -193,22 +190,14 @@ def docs(
     if api is not None and api.excluded:
         made += "\n\n" + excluded_table([(f"{one.method.upper()} {one.path}", one.reason) for one in api.excluded])
     if check is not None:
-        lines = drift(_page(check), made, str(check))
+        lines = drift(read_text(check, "Correct the path"), made, str(check))
         for line in lines:
             click.echo(line)
         ctx.exit(1 if lines else 0)
     if write is not None:
-        write_whole(write, placed(_page(write), made, str(write)), "--write")
+        write_whole(write, placed(read_text(write, "Correct the path"), made, str(write)), "--write")
         return
     click.echo(made)
-
-
-def _page(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise SettingsError(Fault(f"cannot be read: {reason}", "Correct the path", file=str(path))) from None
 
 
 contract.add_command(init)

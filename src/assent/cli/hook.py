@@ -7,18 +7,14 @@ from pathlib import Path
 
 import click
 
+from assent.cli.shared.options import own_config_option
 from assent.hooks import knock
 from assent.hooks.answers import CLIENTS, failure
 
 
 @click.command()
 @click.argument("client", type=click.Choice(list(CLIENTS)))
-@click.option(
-    "-c",
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The configuration file. Default: the user's own, independent of the current folder.",
-)
+@own_config_option
 def hook(client: str, config: Path | None) -> None:
     """Answer one hook event: JSON on standard input, the client's own answer on standard output.
 

@@ -26,10 +26,10 @@ from assent.cli.client_files.servers import (
     unwrap_servers,
     wrap_servers,
 )
-from assent.cli.shared.options import require_posix
+from assent.cli.shared.options import FILE, require_posix
 from assent.config.trust import trust_written
 from assent.errors import AssentError, Fault, SettingsError
-from assent.files import Disk
+from assent.files import Disk, read_text
 
 
 @click.command()
@@ -39,7 +39,7 @@ from assent.files import Disk
 @click.option("--write", is_flag=True, help="Change the file; a copy of the old file is kept beside it.")
 @click.option("--undo", is_flag=True, help="Restore the file as it was before --write.")
 @click.option("--hooks", is_flag=True, help="Govern the client's built-in tools (shell, edits) instead of its servers.")
-@click.option("-c", "--config", type=click.Path(path_type=Path, dir_okay=False),
+@click.option("-c", "--config", type=FILE,
               help="The configuration that servers with a URL move to, or that hooks use. Default: one for this client;"
               " for hooks the user's own. With --team, the file to write.")  # fmt: skip
 def init(team: bool, client: str | None, write: bool, undo: bool, hooks: bool, config: Path | None) -> None:
@@ -254,11 +254,7 @@ def _rewritten(old: str, path: Path, current: str, places: Places) -> str | None
 
 
 def _text_of(file: Path) -> str:
-    try:
-        return file.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise SettingsError(Fault(f"cannot be read: {reason}", "Name the client's file", file=str(file))) from None
+    return read_text(file, "Name the client's file")
 
 
 def _parsed(text: str, path: Path) -> ClientFile:

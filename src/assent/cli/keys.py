@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import time
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from assent.cli.shared.options import config_option, operator, print_table
+from assent.cli.shared.options import config_option, date_of, operator, print_records
 from assent.core.principal import KINDS, ROLES, Asks, Kind, Mode, Principal, Role
 from assent.core.question import visible
 from assent.errors import Fault, SettingsError
@@ -124,12 +124,11 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
         return [one for one in await ports.store.keys(limit=100_000) if everything or one.is_good(time.time())]
 
     listed = with_ports(config, found, looking_ports)
-    if form == "json":
-        click.echo(json.dumps([key_json(one) for one in listed], indent=2, ensure_ascii=False))
-    elif not listed:
-        click.echo("There are no keys in the store.", err=True)
-    else:
-        _print_table(listed)
+    rows, names = [_row(one) for one in listed], _COLUMNS
+    if sys.stdout.isatty():  # Eleven columns do not fit: the usual ones are shown, and others where a key differs.
+        shown = [at for at, name in enumerate(names) if any(row[at] != _USUAL.get(name) for row in rows)]
+        rows, names = [tuple(row[at] for at in shown) for row in rows], [names[at] for at in shown]
+    print_records(form, [key_json(one) for one in listed], names, rows, "There are no keys in the store.")
 
 
 @keys.command()
@@ -195,19 +194,20 @@ def _check_word(what: str, word: str) -> None:
         raise click.UsageError(f"{what} {fault}.")
 
 
-_COLUMNS = ("key", "name", "kind", "tenant", "scopes", "roles", "mode", "created", "revoked", "expires", "asks")
+_COLUMNS: Sequence[str] = (
+    "key",
+    "name",
+    "kind",
+    "tenant",
+    "scopes",
+    "roles",
+    "mode",
+    "created",
+    "revoked",
+    "expires",
+    "asks",
+)
 _USUAL = {"tenant": "local", "mode": "live", "revoked": "-", "expires": "-", "asks": "-"}
-
-
-def _print_table(listed: list[KeyRecord]) -> None:
-    rows = [_row(record) for record in listed]
-    if not sys.stdout.isatty():
-        for row in rows:
-            click.echo("\t".join(row))
-        return
-    # Eleven columns do not fit a terminal: the usual ones are shown, and others where a key differs.
-    shown = [at for at, name in enumerate(_COLUMNS) if any(row[at] != _USUAL.get(name) for row in rows)]
-    print_table([_COLUMNS[at] for at in shown], [[row[at] for at in shown] for row in rows])
 
 
 def _row(record: KeyRecord) -> tuple[str, ...]:
@@ -220,12 +220,8 @@ def _row(record: KeyRecord) -> tuple[str, ...]:
         " ".join(sorted(who.scopes)) or "-",
         " ".join(sorted(who.roles)) or "-",
         who.mode,
-        _date(record.created_at),
-        "-" if record.revoked_at is None else _date(record.revoked_at),
-        "-" if record.expires_at is None else _date(record.expires_at),
+        date_of(record.created_at),
+        "-" if record.revoked_at is None else date_of(record.revoked_at),
+        "-" if record.expires_at is None else date_of(record.expires_at),
         who.asks or "-",
     )
-
-
-def _date(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assent.checks.lint.rule import SEVERITIES, Severity
-from assent.cli.shared.options import TargetCommand, reading_options
+from assent.cli.shared.options import FILE, TargetCommand, reading_options
 from assent.contract.profiles import Profile
 from assent.contract.profiles import profile as named_profile
 from assent.core.question import counted, visible
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from assent.checks.lint.target import Target
     from assent.cli.shared.targets import Chosen
 
-_File = click.Path(path_type=Path, dir_okay=False)
-
 
 @click.command(cls=TargetCommand)
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
@@ -37,8 +35,8 @@ _File = click.Path(path_type=Path, dir_okay=False)
     default="text",
     show_default=True,
 )
-@click.option("--suppressions", type=_File, help="A file of rules that are not applied to some tools, with reasons.")
-@click.option("--baseline", type=_File, help="Ignore the findings in this file.")
+@click.option("--suppressions", type=FILE, help="A file of rules that are not applied to some tools, with reasons.")
+@click.option("--baseline", type=FILE, help="Ignore the findings in this file.")
 @click.option("--write-baseline", is_flag=True, help="Write the findings to the baseline file instead of failing.")
 @click.option("--least", type=click.Choice(SEVERITIES), default="note", show_default=True, help="Lowest level shown.")
 @click.option(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from assent.cli.shared.options import TargetCommand, config_option, to_be_asked
+from assent.cli.shared.options import FILE, TargetCommand, config_option, to_be_asked
 from assent.cli.shared.servers import list_tools, settings_naming, settings_to_ask
 from assent.core.question import counted, visible
 from assent.errors import Fault, SettingsError
@@ -56,9 +56,7 @@ class Source(NamedTuple):
     type=click.Choice(["definition", "effect"]),
     help="With --write: what may not change, the whole definition or only the name and the effect; else as before.",
 )
-@click.option(
-    "--lock", type=click.Path(path_type=Path, dir_okay=False), help="The lock file; else the configuration's."
-)
+@click.option("--lock", type=FILE, help="The lock file; else the configuration's.")
 @click.option("--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Sent to a URL.")
 @config_option
 @click.pass_context

@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from assent.cli.shared.options import config_option
+from assent.cli.shared.options import EXISTING_FILE, config_option
 from assent.core.question import counted, visible
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def explain(ctx: click.Context, request_file: IO[str], caller: str | None, as_js
 @click.option("--since", help="Only calls from this time on: 2026-01-31, or an age: 15m, 2h, 7d.", metavar="T")
 @click.option(
     "--history",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=EXISTING_FILE,
     metavar="FILE",
     help="The configuration whose log is read, if it is not the one of -c.",
 )
@@ -159,7 +159,7 @@ def suggest(since: str | None, min_calls: int, config: Path | None) -> None:
 
 
 @policy.command(short_help="Run cases: principal, tool, arguments, and the expected decision.")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("files", nargs=-1, required=True, type=EXISTING_FILE)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @config_option
 @click.pass_context

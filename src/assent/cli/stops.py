@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from assent.cli.shared.options import operator, print_table, store_option, store_settings, to_be_asked
+from assent.cli.shared.options import date_of, operator, print_table, store_option, store_settings, to_be_asked
 from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 
@@ -94,7 +93,7 @@ def list_(form: str, config: Path | None) -> None:
     elif not found:
         click.echo("Nothing is stopped.", err=True)
     else:
-        rows = [(one.id, _target(one) + _extent(one), _date(one.at), visible(one.reason)) for one in found]
+        rows = [(one.id, _target(one) + _extent(one), date_of(one.at), visible(one.reason)) for one in found]
         print_table(("id", "stopped", "since", "reason"), rows)
 
 
@@ -133,7 +132,6 @@ def release(stop_id: str, reason: str, yes: bool, config: Path | None) -> None:
 
 
 def _check_target(scope: str, target: str, tenant: str, config: Path | None) -> None:
-
     if (scope == "everything") != (target == ""):
         needs = "has no TARGET" if scope == "everything" else "needs the name of the one that is meant"
         raise click.UsageError(f"`{scope}` {needs}. Nothing was stopped.")
@@ -169,7 +167,7 @@ def _confirm(stop_id: str, yes: bool, what: str, config: Path | None) -> None:
     found = next((one for one in _with_switches(config, lambda switches: switches.all()) if one.id == stop_id), None)
     if found is None:
         raise _unknown("There is no such stop")
-    click.echo(f"{_target(found)}, since {_date(found.at)} by {visible(found.by)}: {visible(found.reason)}", err=True)
+    click.echo(f"{_target(found)}, since {date_of(found.at)} by {visible(found.by)}: {visible(found.reason)}", err=True)
     click.confirm(f"Really {what}?", abort=True, err=True)
 
 
@@ -192,7 +190,3 @@ def _as_json(stop: Stop) -> dict[str, object]:
     from dataclasses import asdict
 
     return {"id": stop.id, **asdict(stop)}
-
-
-def _date(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")

@@ -6,18 +6,13 @@ from pathlib import Path
 
 import click
 
-from assent.cli.shared.options import require_posix
+from assent.cli.shared.options import own_config_option, require_posix
 
 STARTS_WITHIN = "60s"
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option(
-    "-c",
-    "--config",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The configuration file. Default: the user's own, independent of the current folder.",
-)
+@own_config_option
 @click.option(
     "--start-within", default=STARTS_WITHIN, show_default=True, metavar="DURATION",
     callback=lambda *given: _seconds(given[2]),

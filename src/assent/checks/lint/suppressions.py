@@ -20,6 +20,7 @@ from assent.checks.lint.rule import Finding, written
 from assent.contract.files import homes_of
 from assent.contract.yaml_document import YamlDocument
 from assent.errors import Fault, FaultsError, SettingsError
+from assent.files import read_text
 
 if TYPE_CHECKING:
     from assent.checks.lint.run import Report
@@ -152,11 +153,9 @@ def _indent(line: str) -> int:
 
 def read_suppressions(path: Path, known: Collection[str]) -> list[Suppression]:
     """Read a file of suppressions: `suppressions:` with a list of rule, tool (a pattern, default all) and because."""
+    text = read_text(path, "Name a file of suppressions")
     try:
-        document = YamlDocument(path.read_text(encoding="utf-8"), str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise SettingsError(Fault(f"cannot be read: {reason}", "Name a file of suppressions", file=str(path))) from None
+        document = YamlDocument(text, str(path))
     except FaultsError as error:
         raise SettingsError(error.faults) from None
     value = document.value

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,15 +25,20 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
+FILE = click.Path(path_type=Path, dir_okay=False)
+EXISTING_FILE = click.Path(path_type=Path, dir_okay=False, exists=True)
+
+
 def config_option(command: Command) -> Command:
     """Adds `-c FILE`, the configuration to use."""
-    return click.option(
-        "-c",
-        "--config",
-        "config",
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="The configuration file. Default: ./assent.yaml, then the user's own.",
-    )(command)
+    said = "The configuration file. Default: ./assent.yaml, then the user's own."
+    return click.option("-c", "--config", type=FILE, help=said)(command)
+
+
+def own_config_option(command: Command) -> Command:
+    """Adds `-c FILE` for commands that clients start, in whatever folder."""
+    said = "The configuration file. Default: the user's own, independent of the current folder."
+    return click.option("-c", "--config", type=FILE, help=said)(command)
 
 
 def store_option(command: Command) -> Command:
@@ -72,6 +79,26 @@ def to_be_asked(yes: bool, remedy: str = "In a script, add --yes.") -> bool:
     if not yes and not sys.stdin.isatty():
         raise click.UsageError(f"There is no terminal for the confirmation, so nothing was done. {remedy}")
     return not yes
+
+
+def print_records(
+    form: str, found: Sequence[object], names: Sequence[str], rows: Sequence[Sequence[str]], none: str
+) -> None:
+    """Prints records as JSON, or their rows: as a table at a terminal, else with tabs. `none` is said for none."""
+    if form == "json":
+        click.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    elif not rows:
+        click.echo(none, err=True)
+    elif sys.stdout.isatty():
+        print_table(names, rows)
+    else:
+        for row in rows:
+            click.echo("\t".join(row))
+
+
+def date_of(at: float) -> str:
+    """A moment in UTC, to the minute."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def print_table(names: Sequence[str], rows: Sequence[Sequence[str]], console: Console | None = None) -> None:
