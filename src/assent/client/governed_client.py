@@ -20,6 +20,7 @@ from assent.client.checks import PreCallChecks
 from assent.client.connection import ConnectedClient, Login, LoginHook, ServerConnection, Unreached, unless_challenged
 from assent.client.elicitation import ServerQuestions
 from assent.client.idempotency import IdempotencyKeys, keyed_http, new_key, watched
+from assent.client.message_formats import as_result
 from assent.client.options import ClientOptions, Journal, Noted
 from assent.client.question import UNTRUSTED, Asker
 from assent.client.secrets import Delivery, SecretRedactor
@@ -27,7 +28,7 @@ from assent.client.sender import Sender, failure_of
 from assent.client.terminal import leave_to_server, refuse
 from assent.client.tool_policy import Budget, ToolPolicy
 from assent.contract.tiers import Tier
-from assent.core.outcome import Refusal, error_result
+from assent.core.outcome import Refusal
 
 _UNKNOWN = ("execute.in_doubt", "execute.output_invalid")
 MakeClient = Callable[..., AbstractAsyncContextManager[ConnectedClient]]
@@ -132,7 +133,7 @@ class GovernedClient:
             return await self._deliver(intent, await self._send(intent))
         except Refusal as refused:
             self.journal.note("refused", name, code=refused.code)
-            return types.CallToolResult.model_validate(error_result(refused.problem()))
+            return as_result(refused)
 
     async def _intend(self, name: str, arguments: Mapping[str, Any] | None) -> Intent:
         if arguments is not None and not isinstance(arguments, Mapping):

@@ -17,7 +17,7 @@ from assent.client.question import model_text
 from assent.core.outcome import Refusal, error_result
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
-_LONGEST = 64
+LONGEST_NAME = 64
 
 
 class Calls(Protocol):
@@ -30,7 +30,7 @@ def safe_names(tools: Iterable[types.Tool]) -> dict[str, str]:
     """Return names that models accept, each with its tool; raise ValueError if two become the same."""
     names: dict[str, str] = {}
     for tool in tools:
-        safe = _safe(tool.name)
+        safe = safe_name(tool.name)
         if names.setdefault(safe, tool.name) != tool.name:
             raise ValueError(f"{names[safe]!r} and {tool.name!r} are both {safe!r} to a model: leave one out")
     return names
@@ -39,7 +39,7 @@ def safe_names(tools: Iterable[types.Tool]) -> dict[str, str]:
 def anthropic_tools(tools: Iterable[types.Tool]) -> list[dict[str, Any]]:
     """Return the `tools` of a Messages API request."""
     return [
-        {"name": _safe(tool.name), "description": tool.description or "", "input_schema": tool.input_schema}
+        {"name": safe_name(tool.name), "description": tool.description or "", "input_schema": tool.input_schema}
         for tool in tools
     ]
 
@@ -50,7 +50,7 @@ def openai_tools(tools: Iterable[types.Tool]) -> list[dict[str, Any]]:
         {
             "type": "function",
             "function": {
-                "name": _safe(tool.name),
+                "name": safe_name(tool.name),
                 "description": tool.description or "",
                 "parameters": tool.input_schema,
             },
@@ -94,7 +94,7 @@ async def _call_function(client: Calls, function: Mapping[str, Any], names: Mapp
     try:
         arguments = json.loads(function.get("arguments") or "{}")
     except (ValueError, RecursionError):
-        return _refused("validate.malformed", "The arguments are not JSON.")
+        return refused("validate.malformed", "The arguments are not JSON.")
     return await _call_tool(client, names.get(function["name"], function["name"]), arguments)
 
 
@@ -103,12 +103,18 @@ async def _call_tool(client: Calls, name: str, arguments: Any) -> types.CallTool
     try:
         return await client.call_tool(name, arguments)
     except MCPError:
-        return _refused("execute.failed", "The server answered with an error.")
+        return refused("execute.failed", "The server answered with an error.")
 
 
-def _refused(code: str, detail: str) -> types.CallToolResult:
-    return types.CallToolResult.model_validate(error_result(Refusal(code, detail).problem()))
+def refused(code: str, detail: str = "") -> types.CallToolResult:
+    """Return a refusal as the result of a call that was not made."""
+    return as_result(Refusal(code, detail))
 
 
-def _safe(name: str) -> str:
-    return _UNSAFE.sub("_", name)[:_LONGEST]
+def as_result(refusal: Refusal) -> types.CallToolResult:
+    return types.CallToolResult.model_validate(error_result(refusal.problem()))
+
+
+def safe_name(name: str) -> str:
+    """Return the name with other characters replaced, cut to what models accept."""
+    return _UNSAFE.sub("_", name)[:LONGEST_NAME]

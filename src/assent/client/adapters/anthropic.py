@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from assent.client.adapters.toolbox import Toolbox, offer, refused
+from assent.client.adapters.toolbox import Toolbox, offer
 from assent.client.governed_client import GovernedClient
-from assent.client.message_formats import anthropic_result, anthropic_tools
+from assent.client.message_formats import anthropic_result, anthropic_tools, refused
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic

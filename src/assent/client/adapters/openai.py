@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from assent.client.adapters.toolbox import Toolbox, offer, refused
+from assent.client.adapters.toolbox import Toolbox, offer
 from assent.client.governed_client import GovernedClient
-from assent.client.message_formats import openai_result, openai_tools
+from assent.client.message_formats import openai_result, openai_tools, refused
 from assent.client.question import model_text
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import Any
 
 import mcp_types as types
 
-from assent.client.adapters.toolbox import Toolbox, refused
+from assent.client.adapters.toolbox import Toolbox
 from assent.client.governed_client import GovernedClient
+from assent.client.message_formats import refused
 from assent.client.question import model_text
 from assent.features import missing_package
 

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import logging
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
@@ -16,12 +15,13 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from assent.client.governed_client import GovernedClient
+from assent.client.message_formats import LONGEST_NAME, as_result, refused, safe_name
 from assent.client.sender import is_passing, problem_of
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.documents import schema_validator
 from assent.contract.tiers import Tier
 from assent.core.limited_dict import LimitedDict
-from assent.core.outcome import Refusal, error_result
+from assent.core.outcome import Refusal
 from assent.core.refusals import CATALOGUE
 
 _MOST_ERRORS = 5
@@ -82,10 +82,6 @@ def _describe_error(error: Any) -> tuple[str, str]:
     return field, str(error.message)[:_LONGEST_TEXT]
 
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
-_LONGEST = 64
-
-
 class Names:
     """Maps tools to names for models, and back."""
 
@@ -96,7 +92,7 @@ class Names:
     def give(self, tools: Iterable[str]) -> None:
         """Name new tools; a tool keeps its own name if that is valid and free."""
         unnamed = [name for name in dict.fromkeys(tools) if name not in self._given]
-        for name in sorted(unnamed, key=lambda name: _safe_name(name) != name):
+        for name in sorted(unnamed, key=lambda name: safe_name(name) != name):
             given = self._free_name(name)
             self._given[name], self._meant[given] = given, name
 
@@ -108,19 +104,15 @@ class Names:
         return self._meant.get(name)
 
     def _free_name(self, tool: str) -> str:
-        fit = _safe_name(tool)
+        fit = safe_name(tool)
         if fit and fit not in self._meant:
             return fit
         for attempt in count():
             mark = hashlib.sha256(f"{attempt} {tool}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
-            marked = f"{(fit or 'tool')[: _LONGEST - 9]}_{mark}"
+            marked = f"{(fit or 'tool')[: LONGEST_NAME - 9]}_{mark}"
             if marked not in self._meant:
                 break
         return marked
-
-
-def _safe_name(name: str) -> str:
-    return _UNSAFE.sub("_", name)[:_LONGEST]
 
 
 _TEXTS = frozenset({"text", "input_text"})
@@ -203,7 +195,7 @@ class Toolbox:
             return await self._call_tool(call_id, name, arguments)
         except Refusal as refusal:
             self._client.journal.note("refused", self._names.tool_named(name) or name, code=refusal.code)
-            return _as_result(refusal)
+            return as_result(refusal)
         except MCPError as error:
             # The server's error text can be anything, so the model does not see it.
             self._client.journal.note(
@@ -267,15 +259,6 @@ def offer(tools: list[dict[str, Any]], request: Mapping[str, Any]) -> dict[str, 
         if name in request:
             raise TypeError(f"{name}= cannot be given here: write the loop yourself around answer()")
     return {**request, "tools": tools} if tools else dict(request)
-
-
-def refused(code: str, detail: str = "") -> types.CallToolResult:
-    """Return a refusal as the result of a call that was not made."""
-    return _as_result(Refusal(code, detail))
-
-
-def _as_result(refusal: Refusal) -> types.CallToolResult:
-    return types.CallToolResult.model_validate(error_result(refusal.problem()))
 
 
 def _form(arguments: dict[str, Any]) -> bytes:
