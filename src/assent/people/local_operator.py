@@ -7,7 +7,7 @@ import os
 import sys
 from dataclasses import replace
 
-from assent.core.principal import AT_THE_COMMAND_LINE, Principal
+from assent.core.principal import AT_THE_COMMAND_LINE, ROLES, Principal
 
 
 def operator() -> Principal:
@@ -18,8 +18,7 @@ def operator() -> Principal:
 
 def console_person() -> Principal:
     """The same person in the console, with every role."""
-    roles = frozenset({"viewer", "approver", "operator", "auditor", "admin"})
-    return replace(operator(), roles=roles)
+    return replace(operator(), roles=frozenset(ROLES))
 
 
 def _user() -> str:

@@ -14,7 +14,6 @@ from assent.contract.profiles import profile
 from assent.contract.wire import read_claims
 from assent.contract.yaml_document import packaged_yaml
 
-DOES = ("runs", "may_run", "asks", "ignores")
 WORDS = {"runs": "runs", "may_run": "may run", "asks": "asks", "ignores": "ignores hints"}
 
 

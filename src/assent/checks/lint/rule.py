@@ -26,6 +26,11 @@ Example = Mapping[str, Any]
 """A definition; or `{tools: [...], contracts: {...}, configuration: text}` where one definition does not say enough."""
 
 
+READ_ONLY, DESTRUCTIVE = "/annotations/readOnlyHint", "/annotations/destructiveHint"
+IDEMPOTENT, OPEN_WORLD = "/annotations/idempotentHint", "/annotations/openWorldHint"
+"""The places of the hints in a definition."""
+
+
 @dataclass(frozen=True, slots=True)
 class RawFinding:
     """What a rule reports about one tool: the sentence, the place in the definition, and the fix."""

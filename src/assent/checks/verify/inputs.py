@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 from assent.contract.documents import schema_validator
@@ -23,6 +24,12 @@ _MOST_OPTIONAL = 20
 _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 _-.@/äß"
 
 Strategy = Any
+
+
+@cache
+def _st() -> Any:
+    """The strategies of Hypothesis, which only a verification needs."""
+    return load_package("hypothesis.strategies")
 
 
 class NoExampleError(AssentError):
@@ -99,23 +106,21 @@ def _prune(schema: Any, optional: int = 0) -> Any:
 
 
 def _any(schema: Any, root: Mapping[str, Any], depth: int) -> Strategy:
-    from hypothesis import strategies as st
-
     if not isinstance(schema, Mapping) or depth > _DEEPEST:
-        return st.none() | st.booleans() | st.integers(0, 9) | st.text(_ALPHABET, max_size=5)
+        return _st().none() | _st().booleans() | _st().integers(0, 9) | _st().text(_ALPHABET, max_size=5)
     schema = _merge_schema(schema, root)
     if "const" in schema:
-        return st.just(schema["const"])
+        return _st().just(schema["const"])
     if isinstance(schema.get("enum"), list) and schema["enum"]:
-        return st.sampled_from(schema["enum"])
+        return _st().sampled_from(schema["enum"])
     for key in ("anyOf", "oneOf"):
         parts = schema.get(key)
         if isinstance(parts, list) and parts:
             rest = {name: value for name, value in schema.items() if name != key}
-            return st.one_of([_any({**rest, **_merge_schema(part, root)}, root, depth + 1) for part in parts])
+            return _st().one_of([_any({**rest, **_merge_schema(part, root)}, root, depth + 1) for part in parts])
     kinds = schema.get("type")
     names = kinds if isinstance(kinds, list) else [kinds or _implied(schema)]
-    return st.one_of([_KINDS.get(str(name), _anything)(schema, root, depth) for name in names])
+    return _st().one_of([_KINDS.get(str(name), _anything)(schema, root, depth) for name in names])
 
 
 def _implied(schema: Mapping[str, Any]) -> str:
@@ -145,37 +150,17 @@ def _merge_schema(schema: Any, root: Mapping[str, Any], depth: int = 0) -> dict[
     return whole
 
 
-def _anything(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
-    return _any(None, root, depth)
-
-
-def _null(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
-    from hypothesis import strategies as st
-
-    return st.none()
-
-
-def _boolean(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
-    from hypothesis import strategies as st
-
-    return st.booleans()
-
-
 def _integer(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
-    from hypothesis import strategies as st
-
     least, most = _bounds(schema)
     step = schema.get("multipleOf")
     if isinstance(step, int) and step > 1:
-        return st.integers(-(-int(least) // step), int(most) // step).map(lambda value: value * step)
-    return st.integers(int(least), int(most))
+        return _st().integers(-(-int(least) // step), int(most) // step).map(lambda value: value * step)
+    return _st().integers(int(least), int(most))
 
 
 def _number(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
-    from hypothesis import strategies as st
-
     least, most = _bounds(schema)
-    return st.integers(int(least), max(int(least), int(most))) | st.floats(
+    return _st().integers(int(least), max(int(least), int(most))) | _st().floats(
         float(least), float(most), allow_nan=False, width=64
     )
 
@@ -192,11 +177,9 @@ def _bounds(schema: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _string(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
-    from hypothesis import strategies as st
-
     pattern = schema.get("pattern")
     if isinstance(pattern, str) and _is_regex(pattern):
-        return st.from_regex(pattern, fullmatch=pattern.startswith("^") and pattern.endswith("$"))
+        return _st().from_regex(pattern, fullmatch=pattern.startswith("^") and pattern.endswith("$"))
     formats = _FORMATS.get(str(schema.get("format")))
     if formats is not None:
         return formats()
@@ -204,9 +187,9 @@ def _string(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> S
     least = least if isinstance(least, int) else 0
     most = schema.get("maxLength", max(_LONGEST_TEXT, least))
     longest = min(most, least + _LONGEST_TEXT)
-    some = st.text(_ALPHABET, min_size=least, max_size=longest)
+    some = _st().text(_ALPHABET, min_size=least, max_size=longest)
     # By default Hypothesis generates short texts.
-    return some | st.text(_ALPHABET, min_size=longest // 2, max_size=longest) if longest > 2 * least + 8 else some
+    return some | _st().text(_ALPHABET, min_size=longest // 2, max_size=longest) if longest > 2 * least + 8 else some
 
 
 def _is_regex(pattern: str) -> bool:
@@ -219,30 +202,30 @@ def _is_regex(pattern: str) -> bool:
 
 
 def _array(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
-    from hypothesis import strategies as st
-
     least = schema.get("minItems", 0)
     most = max(least, min(schema.get("maxItems", _MOST_ITEMS), least + _MOST_ITEMS))
     unique = repr if schema.get("uniqueItems") else None
     items = _any(schema.get("items", {"type": "string"}), root, depth + 1)
-    return st.lists(items, min_size=least, max_size=most, unique_by=unique)
+    return _st().lists(items, min_size=least, max_size=most, unique_by=unique)
 
 
 def _object(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
-    from hypothesis import strategies as st
-
     schema = _merge_schema(schema, root)
     properties = schema.get("properties")
     known = properties if isinstance(properties, Mapping) else {}
     wanted = [name for name in schema.get("required") or () if isinstance(name, str)]
     required = {name: _any(known.get(name, {}), root, depth + 1) for name in wanted}
     optional = {name: _any(inner, root, depth + 1) for name, inner in known.items() if name not in required}
-    return st.fixed_dictionaries(required, optional=optional if depth <= _DEEPEST else {})
+    return _st().fixed_dictionaries(required, optional=optional if depth <= _DEEPEST else {})
+
+
+def _anything(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> Strategy:
+    return _any(None, root, depth)
 
 
 _KINDS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any], int], Strategy]] = {
-    "null": _null,
-    "boolean": _boolean,
+    "null": lambda *_: _st().none(),
+    "boolean": lambda *_: _st().booleans(),
     "integer": _integer,
     "number": _number,
     "string": _string,
@@ -251,33 +234,17 @@ _KINDS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Any], int], Strategy
 }
 
 
-def _formats() -> dict[str, Callable[[], Strategy]]:
-    def made(name: str, convert: Callable[[Any], str]) -> Callable[[], Strategy]:
-        def make() -> Strategy:
-            from hypothesis import strategies as st
-
-            return getattr(st, name)().map(convert)
-
-        return make
-
-    def words(shape: str) -> Callable[[], Strategy]:
-        def make() -> Strategy:
-            from hypothesis import strategies as st
-
-            return st.text("abcdefghij", min_size=1, max_size=8).map(lambda word: shape.format(word))
-
-        return make
-
-    return {
-        "date": made("dates", lambda value: value.isoformat()),
-        "date-time": made("datetimes", lambda value: value.isoformat() + "Z"),
-        "time": made("times", lambda value: value.isoformat() + "Z"),
-        "uuid": made("uuids", str),
-        "email": words("{}@example.com"),
-        "uri": words("https://example.com/{}"),
-        "hostname": words("{}.example.com"),
-        "ipv4": made("integers", lambda value: f"192.0.2.{abs(value) % 256}"),
-    }
+def _word(shape: str) -> Strategy:
+    return _st().text("abcdefghij", min_size=1, max_size=8).map(shape.format)
 
 
-_FORMATS = _formats()
+_FORMATS: dict[str, Callable[[], Strategy]] = {
+    "date": lambda: _st().dates().map(lambda value: value.isoformat()),
+    "date-time": lambda: _st().datetimes().map(lambda value: value.isoformat() + "Z"),
+    "time": lambda: _st().times().map(lambda value: value.isoformat() + "Z"),
+    "uuid": lambda: _st().uuids().map(str),
+    "email": lambda: _word("{}@example.com"),
+    "uri": lambda: _word("https://example.com/{}"),
+    "hostname": lambda: _word("{}.example.com"),
+    "ipv4": lambda: _st().integers().map(lambda value: f"192.0.2.{abs(value) % 256}"),
+}

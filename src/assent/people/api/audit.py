@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any, NotRequired
+from typing import Annotated, Any
 
 import orjson
 from pydantic import StringConstraints
@@ -27,25 +27,6 @@ MOST_LOOKED_AT = 5000
 IDENTITY = frozenset({"principal", "kind", "tenant", "actors", "person"})
 """Values that say who; all others are payload, which only auditors see, one entry at a time."""
 LOG_READERS = frozenset({OPERATOR, APPROVER, AUDITOR})
-
-
-class EntryFacts(TypedDict):
-    """What every form of an entry has."""
-
-    index: int
-    kind: str
-    at: Annotated[float, "Seconds since 1970."]
-    facts: dict[str, Any]
-    values: Annotated[dict[str, Any], "Who it was. Other values are in `withheld`."]
-    withheld: Annotated[list[str], "Names of values that auditors can look at, one entry at a time."]
-    erased: Annotated[list[str], "Names of values that were erased."]
-
-
-class EntryJson(EntryFacts):
-    """One entry of the log: facts that are proved, and who it was."""
-
-    text: NotRequired[Annotated[str, "What the entry says, as a sentence; only with order=newest."]]
-    who: NotRequired[Annotated[str | None, "Who began the call the entry is about; only with order=newest."]]
 
 
 EntryKind = Annotated[str, StringConstraints(pattern="^[a-z_]{1,32}$")]

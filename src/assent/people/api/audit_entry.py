@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any
+from typing import Any
 
 from assent.audit.activity import ActivityFilter, ActivityLine, ActivityReader
 from assent.audit.leaf import BadEntry
@@ -12,7 +12,7 @@ from assent.core.audit import Entry, principal_values
 from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.core.record_scope import AUDITOR, OPERATOR, is_operator, record_scope_of
-from assent.people.api.audit import READERS, EntryFacts, check_reader, entry_json
+from assent.people.api.audit import READERS, check_reader, entry_json
 from assent.people.api.feed import templates_of
 from assent.people.api.fields import MOST_INDEX
 from assent.people.api.operation import ApiRequest, get, post
@@ -24,15 +24,6 @@ LOOK_LASTS = 300.0
 _LOOK, _BUNDLE = "audit_look", "bundle"
 UNSIGNED = "This log is not signed. A gateway on a file or a database signs it."
 _NO_EVIDENCE = {"state": "no_log", "leaf_hash": ""}
-
-
-class WholeEntry(EntryFacts):
-    text: str
-    who: str | None
-    wrong: Annotated[list[str], "Names of values that are not those that were recorded."]
-    leaf: Annotated[str, "The exact bytes that are proved."]
-    looked: Annotated[bool, "Whether `values` has everything."]
-    evidence: Annotated[dict[str, Any], "The inclusion proof and its checkpoint; or why there is none."]
 
 
 _REFUSALS = ("api.not_entitled", "api.unknown")

@@ -87,7 +87,6 @@ PlaceInList = Annotated[
 ]
 ToolName = Annotated[str, StringConstraints(pattern=f"^{NAME}$")]
 UpstreamName = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{1,40}$")]
-NextPage = Annotated[str | None, "The cursor of the next page; null on the last."]
 
 
 class PlainSchema(GenerateJsonSchema):

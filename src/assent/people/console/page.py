@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from assent.config.model import ConsoleSettings
-from assent.core.principal import Principal
+from assent.core.principal import ROLES, Principal
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.gateway.state import GatewayState
 from assent.people.api.operation import OPERATIONS, ApiRequest
@@ -66,8 +66,7 @@ class ConsoleContext:
         return self.site().settings
 
 
-Role = Literal["viewer", "approver", "operator", "auditor", "admin"]
-EVERYONE: frozenset[str] = frozenset({"viewer", "approver", "operator", "auditor", "admin"})
+EVERYONE: frozenset[str] = frozenset(ROLES)
 PUBLIC: frozenset[str] | None = None
 """Open to people who are not signed in."""
 DECIDERS: frozenset[str] = frozenset({"approver", "operator"})

@@ -36,7 +36,7 @@ from assent.upstreams.oauth.discovery import (
     register,
     send,
 )
-from assent.upstreams.vault import CredentialVault, Kept
+from assent.upstreams.vault import CredentialVault
 
 _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ASSERTION = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -361,13 +361,3 @@ async def disconnect(vault: CredentialVault, upstream: str, owner: CredentialOwn
         except OAuthProblem:
             pass  # The connection is gone here; the token ends by itself.
     return True
-
-
-def describe(kept: Kept) -> dict[str, Any]:
-    """What a person may see of a connection: never the token."""
-    return {
-        "upstream": kept.upstream,
-        "since": kept.updated_at,
-        "scopes": str(kept.fields.get("scope", "")).split(),
-        "expires_at": None if kept.fields.get("refresh_token") else kept.fields.get("expires_at"),
-    }

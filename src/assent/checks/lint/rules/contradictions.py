@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from assent.checks.lint.fields import takes_key
-from assent.checks.lint.rule import RawFinding
+from assent.checks.lint.rule import DESTRUCTIVE, IDEMPOTENT, READ_ONLY, RawFinding
 from assent.checks.lint.target import LintedTool, Target
 from assent.contract.infer.features.name import read_name
 
@@ -18,9 +18,7 @@ def check_idempotent_contradicted(tool: LintedTool) -> Iterator[RawFinding]:
         return
     verb = read_name(tool.name).verb
     if verb in _ADDING and not takes_key(tool) and "already exist" not in tool.description.lower():
-        yield RawFinding(
-            f"idempotentHint is true, but to {verb} twice usually does it twice", "/annotations/idempotentHint"
-        )
+        yield RawFinding(f"idempotentHint is true, but to {verb} twice usually does it twice", IDEMPOTENT)
 
 
 _WRITING = ("PUT", "PATCH", "DELETE")
@@ -29,9 +27,9 @@ _WRITING = ("PUT", "PATCH", "DELETE")
 def check_method_contradicted(tool: LintedTool) -> Iterator[RawFinding]:
     method = tool.method.upper() or _method_in(tool.description)
     if tool.claims.read_only and method in _WRITING:
-        yield RawFinding(f"it claims to be read-only, but it is a {method}", "/annotations/readOnlyHint")
+        yield RawFinding(f"it claims to be read-only, but it is a {method}", READ_ONLY)
     if tool.claims.destructive is False and not tool.claims.read_only and method == "DELETE":
-        yield RawFinding("destructiveHint is false, but it is a DELETE", "/annotations/destructiveHint")
+        yield RawFinding("destructiveHint is false, but it is a DELETE", DESTRUCTIVE)
 
 
 def _method_in(description: str) -> str:
@@ -61,13 +59,8 @@ def check_all_convention_broken(target: Target) -> Iterator[tuple[str, RawFindin
         for tool, said in members:
             if said is not usual:
                 counted = f"{agreeing} of {len(members)} tools of this server that {kind}"
-                yield (
-                    tool.name,
-                    RawFinding(f"destructiveHint is {_hint_word(said)}; {counted} say {_hint_word(usual)}", AT),
-                )
-
-
-AT = "/annotations/destructiveHint"
+                text = f"destructiveHint is {_hint_word(said)}; {counted} say {_hint_word(usual)}"
+                yield tool.name, RawFinding(text, DESTRUCTIVE)
 
 
 def _kind(tool: LintedTool) -> str:

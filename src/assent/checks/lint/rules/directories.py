@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assent.checks.lint.edit import Edit, put
-from assent.checks.lint.rule import RawFinding
+from assent.checks.lint.rule import DESTRUCTIVE, OPEN_WORLD, READ_ONLY, RawFinding
 from assent.checks.lint.target import LintedTool
 from assent.contract.infer.features.parameters import read_parameters
 from assent.contract.infer.lexicon import READING
@@ -18,7 +18,7 @@ def check_anthropic_destructive(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.destructive is not False or tool.claims.read_only or not tool.confident:
         return
     if tool.tier not in _HARMLESS and not tool.inference.read_only:
-        yield RawFinding("destructiveHint is false, but it changes something", "/annotations/destructiveHint")
+        yield RawFinding("destructiveHint is false, but it changes something", DESTRUCTIVE)
 
 
 def check_anthropic_hints(tool: LintedTool) -> Iterator[RawFinding]:
@@ -26,7 +26,7 @@ def check_anthropic_hints(tool: LintedTool) -> Iterator[RawFinding]:
     if claims.read_only is None and claims.destructive is None:
         yield RawFinding("it has neither readOnlyHint nor destructiveHint", "/annotations")
     elif not claims.read_only and claims.destructive is None:
-        yield RawFinding("it is not read-only and has no destructiveHint", "/annotations/destructiveHint")
+        yield RawFinding("it is not read-only and has no destructiveHint", DESTRUCTIVE)
 
 
 _SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -70,11 +70,11 @@ def check_openai_destructive(tool: LintedTool) -> Iterator[RawFinding]:
     inference = tool.inference
     if tool.claims.destructive is False and not tool.claims.read_only and tool.confident:
         if inference.destructive:
-            yield RawFinding("destructiveHint is false, but some mode of it erases", "/annotations/destructiveHint")
+            yield RawFinding("destructiveHint is false, but some mode of it erases", DESTRUCTIVE)
         elif inference.overwrites:
-            yield RawFinding("destructiveHint is false, but it replaces what was there", "/annotations/destructiveHint")
+            yield RawFinding("destructiveHint is false, but it replaces what was there", DESTRUCTIVE)
         elif tool.tier is Tier.EXTERNAL_SPEND:
-            yield RawFinding("destructiveHint is false, but it moves money or credits", "/annotations/destructiveHint")
+            yield RawFinding("destructiveHint is false, but it moves money or credits", DESTRUCTIVE)
 
 
 def check_openai_hints(tool: LintedTool) -> Iterator[RawFinding]:
@@ -93,16 +93,12 @@ def check_openai_open_world(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.open_world is not False or tool.claims.read_only or not tool.confident:
         return
     if tool.tier in ("share_export", "external_spend") or tool.inference.labels.public_sink:
-        yield RawFinding(
-            "openWorldHint is false, but it changes something outside the account", "/annotations/openWorldHint"
-        )
+        yield RawFinding("openWorldHint is false, but it changes something outside the account", OPEN_WORLD)
 
 
 def check_openai_read_only(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.read_only and not tool.inference.read_only:
-        yield RawFinding(
-            f"it claims to be read-only, and a reviewer will ask why: {tool.because}", "/annotations/readOnlyHint"
-        )
+        yield RawFinding(f"it claims to be read-only, and a reviewer will ask why: {tool.because}", READ_ONLY)
 
 
 _SENSITIVE = frozenset(

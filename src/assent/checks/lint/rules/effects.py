@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from assent.checks.lint.edit import Edit, put, remove
 from assent.checks.lint.fields import presses, restarts
-from assent.checks.lint.rule import RawFinding
+from assent.checks.lint.rule import DESTRUCTIVE, OPEN_WORLD, READ_ONLY, RawFinding
 from assent.checks.lint.target import LintedTool, Target
 from assent.contract.contradictions import exception_of
 
 
 def check_read_only_and_destructive(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.read_only and tool.claims.destructive:
-        yield RawFinding("it claims to be read-only and destructive at once", "/annotations/destructiveHint")
+        yield RawFinding("it claims to be read-only and destructive at once", DESTRUCTIVE)
 
 
 def mend_read_only_and_destructive(tool: LintedTool, at: str) -> Iterator[Edit]:
@@ -28,7 +28,7 @@ def check_read_only_contradicted(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.read_only and not tool.inference.read_only and tool.confident:
         yield RawFinding(
             f"it claims to be read-only, but {tool.because}: by its definition it is of tier {tool.inference.tier}",
-            "side_effect" if tool.contract else "/annotations/readOnlyHint",
+            "side_effect" if tool.contract else READ_ONLY,
             _IN_A_CONTRACT if tool.contract else "",
         )
 
@@ -43,16 +43,14 @@ def mend_read_only_contradicted(tool: LintedTool, at: str) -> Iterator[Edit]:
 def check_read_only_unclaimed(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.read_only is False and tool.inference.read_only and tool.confident and tool.contract is None:
         yield RawFinding(
-            f"it says that it is not read-only, but {tool.because}: every host will ask before it runs",
-            "/annotations/readOnlyHint",
+            f"it says that it is not read-only, but {tool.because}: every host will ask before it runs", READ_ONLY
         )
 
 
 def check_read_only_unclear(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.read_only and not tool.inference.read_only and not tool.confident:
         yield RawFinding(
-            "it claims to be read-only, and nothing in its name, text or parameters supports that",
-            "/annotations/readOnlyHint",
+            "it claims to be read-only, and nothing in its name, text or parameters supports that", READ_ONLY
         )
 
 
@@ -63,12 +61,12 @@ def check_destructive_contradicted(tool: LintedTool) -> Iterator[RawFinding]:
         reasons = tool.inference.reasons
         why = reasons[1] if len(reasons) > 1 else tool.because
         fix = "Correct `side_effect:`; or the words, if nothing can be lost." if tool.contract else ""
-        yield RawFinding(f"destructiveHint is false, but {why}", "/annotations/destructiveHint", fix)
+        yield RawFinding(f"destructiveHint is false, but {why}", DESTRUCTIVE, fix)
 
 
 def check_destructive_overstated(tool: LintedTool) -> Iterator[RawFinding]:
     if tool.claims.destructive and not tool.claims.read_only and tool.inference.read_only and tool.confident:
-        yield RawFinding(f"destructiveHint is true, but {tool.because}", "/annotations/destructiveHint")
+        yield RawFinding(f"destructiveHint is true, but {tool.because}", DESTRUCTIVE)
 
 
 def check_destructive_without_confirmation(tool: LintedTool) -> Iterator[RawFinding]:
@@ -99,17 +97,13 @@ def mend_critical_without_confirmation(tool: LintedTool, at: str) -> Iterator[Ed
 def check_press_called_harmless(tool: LintedTool) -> Iterator[RawFinding]:
     claims = tool.claims
     if presses(tool) and tool.confident and claims.destructive is False and not claims.read_only:
-        yield RawFinding(
-            "destructiveHint is false, but what a press does depends on the screen", "/annotations/destructiveHint"
-        )
+        yield RawFinding("destructiveHint is false, but what a press does depends on the screen", DESTRUCTIVE)
 
 
 def check_open_world_contradicted(tool: LintedTool) -> Iterator[RawFinding]:
     inference = tool.inference
     if tool.claims.open_world is False and inference.labels.public_sink and inference.open_world and tool.confident:
-        yield RawFinding(
-            "openWorldHint is false, but by its definition it carries data to others", "/annotations/openWorldHint"
-        )
+        yield RawFinding("openWorldHint is false, but by its definition it carries data to others", OPEN_WORLD)
 
 
 _ENOUGH = 10
@@ -128,4 +122,4 @@ def check_all_open_world_varies(target: Target) -> Iterator[tuple[str, RawFindin
     for tool, one in said:
         if one is not usual and tool.inference.open_world is not one:
             text = f"openWorldHint is {str(one).lower()}; {agreeing} of {len(said)} tools here say the opposite"
-            yield tool.name, RawFinding(text, "/annotations/openWorldHint")
+            yield tool.name, RawFinding(text, OPEN_WORLD)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assent.checks.lint.edit import Edit, explicit_default, is_safe_hint, put, remove, rename
-from assent.checks.lint.rule import RawFinding
+from assent.checks.lint.rule import DESTRUCTIVE, READ_ONLY, RawFinding
 from assent.checks.lint.target import LintedTool
 from assent.contract.profiles import WIRE_NAMES
 
@@ -94,6 +94,6 @@ def mend_hints_missing(tool: LintedTool, at: str) -> Iterator[Edit]:
 def check_hints_partial(tool: LintedTool) -> Iterator[RawFinding]:
     claims = tool.claims
     if claims.read_only is None and (claims.destructive is not None or claims.open_world is not None):
-        yield RawFinding("readOnlyHint is not set, which means: not read-only", "/annotations/readOnlyHint")
+        yield RawFinding("readOnlyHint is not set, which means: not read-only", READ_ONLY)
     if claims.read_only is False and claims.destructive is None and tool.contract is None:
-        yield RawFinding("destructiveHint is not set, which means: destructive", "/annotations/destructiveHint")
+        yield RawFinding("destructiveHint is not set, which means: destructive", DESTRUCTIVE)
