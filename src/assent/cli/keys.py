@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -124,7 +123,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
         return [one for one in await ports.store.keys(limit=100_000) if everything or one.is_good(time.time())]
 
     listed = with_ports(config, found, looking_ports)
-    rows, names = [_row(one) for one in listed], _COLUMNS
+    rows, names = [_row(one) for one in listed], list(_COLUMNS)
     if sys.stdout.isatty():  # Eleven columns do not fit: the usual ones are shown, and others where a key differs.
         shown = [at for at, name in enumerate(names) if any(row[at] != _USUAL.get(name) for row in rows)]
         rows, names = [tuple(row[at] for at in shown) for row in rows], [names[at] for at in shown]
@@ -194,7 +193,7 @@ def _check_word(what: str, word: str) -> None:
         raise click.UsageError(f"{what} {fault}.")
 
 
-_COLUMNS: Sequence[str] = (
+_COLUMNS = (
     "key",
     "name",
     "kind",

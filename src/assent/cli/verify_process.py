@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Timer
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -23,7 +23,7 @@ from assent.checks.verify.observe import Command, Observer, database_at
 from assent.checks.verify.promises import Promises, promises_of
 from assent.checks.verify.run import Calls, Checked, Verdict
 from assent.checks.verify.run import verify as try_out
-from assent.checks.verify.watched_sessions import HangGuard, Touched
+from assent.checks.verify.watched_sessions import HangGuard, touching
 from assent.cli.shared.targets import (
     Chosen,
     check_tools,
@@ -32,6 +32,7 @@ from assent.cli.shared.targets import (
 )
 from assent.core.question import counted, visible
 from assent.errors import Fault, SettingsError
+from assent.features import load_feature
 
 
 class Options(NamedTuple):
@@ -61,9 +62,11 @@ def run(what: Chosen, given: Options) -> int:
     verify = partial(try_out, observers=observers, calls=given.calls, examples=given.examples, only=given.only)
 
     async def work() -> tuple[int, Timer]:
-        touched = Touched(Path(folder, "touched"), what.command, os.environ) if what.command else None
+        touched = None
+        if what.command:
+            touched = load_feature("sandbox_trace").TracedUsage(Path(folder, "touched"), what.command, os.environ)
         async with _connection(what, given.timeout, touched) as session:
-            verdict = await verify(watch.over(touched.over(session) if touched is not None else session), promises)
+            verdict = await verify(watch.over(touching(session, touched) if touched else session), promises)
             if touched is not None:
                 verdict = replace(verdict, notes=(*verdict.notes, *touched.notes()))
             click.echo(_as_json(verdict) if given.form == "json" else _as_text(verdict))
@@ -109,7 +112,7 @@ def _is_object(what: Chosen) -> bool:
     return not what.command and not where.startswith(("http://", "https://")) and ":" in where
 
 
-def _connection(what: Chosen, timeout: float, touched: Touched | None) -> AbstractAsyncContextManager[ToolCaller]:
+def _connection(what: Chosen, timeout: float, touched: Any) -> AbstractAsyncContextManager[ToolCaller]:
     where = what.target or ""
     if touched is not None:
         return calling(command=touched.command, env=os.environ, patience=timeout)

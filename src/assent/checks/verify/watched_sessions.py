@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
 from typing import Any
 
 from assent.checks.verify.observe import ToolSession
 from assent.core.question import visible
-from assent.features import load_feature
 
 _GRACE = 5.0
 
@@ -77,29 +75,15 @@ class HangGuard:
         self._end(code)
 
 
-class Touched:
-    """What each tool touched beside the system's files and the program's own, as the sandbox feature traces it."""
-
-    def __init__(self, file: Path, command: Sequence[str], env: Mapping[str, str]) -> None:
-        self._traced = load_feature("sandbox_trace").TracedUsage(file, command, env)
-        self.command: list[str] = self._traced.command
-
-    def over(self, session: ToolSession) -> ToolSession:
-        """The session, with what the server does during each call kept for its tool."""
-        return _WatchedSession(session, self._keep_for)
+def touching(session: ToolSession, traced: Any) -> ToolSession:
+    """The session, with what the sandbox feature traces during each call kept for its tool."""
 
     @contextmanager
-    def _keep_for(self, tool: str) -> Iterator[None]:
-        self._traced.take("")
+    def keep_for(tool: str) -> Iterator[None]:
+        traced.take("")
         try:
             yield
         finally:
-            self._traced.take(tool)
+            traced.take(tool)
 
-    def take(self, tool: str) -> None:
-        """Read what was written since the last look; it belongs to this tool."""
-        self._traced.take(tool)
-
-    def notes(self) -> Iterator[str]:
-        """What tools changed and reached, in words."""
-        yield from self._traced.notes()
+    return _WatchedSession(session, keep_for)

@@ -10,12 +10,12 @@ from starlette.responses import Response
 
 from assent.config.callers import EmbeddedServer
 from assent.core.audit import Entry, principal_values
-from assent.people.authorization_server.records import Grant, grant_store
+from assent.people.authorization_server.records import Grant, grant_store, pending_step_up
 from assent.people.console.page import EVERYONE, PageError, PageRequest, on
 from assent.people.console.pages.signin import sign_in_again
 
 if TYPE_CHECKING:
-    from assent.people.authorization_server.authorize import AuthorizationRequest
+    from assent.people.authorization_server.clients import AuthorizationRequest
 
 SHORTEST_AGE = 60
 """Seconds that a sign-in counts as new, so that a person can read the page after it."""
@@ -113,8 +113,14 @@ def _settings(page: PageRequest) -> EmbeddedServer:
 
 async def _read(page: PageRequest, query: dict[str, str]) -> AuthorizationRequest | Response:
     """The request, or the answer to one that is wrong."""
-    from assent.people.authorization_server.authorize import BadRequest, Refused, answer_url, read_request
-    from assent.people.authorization_server.clients import MOST_ID, OAuthClients
+    from assent.people.authorization_server.clients import (
+        MOST_ID,
+        BadRequest,
+        OAuthClients,
+        Refused,
+        answer_url,
+        read_request,
+    )
 
     settings, ports = _settings(page), page.context.ports()
     issuer = page.context.public_url().rstrip("/")
@@ -134,8 +140,6 @@ async def _read(page: PageRequest, query: dict[str, str]) -> AuthorizationReques
 
 async def _with_pending_step_up(page: PageRequest, asked: AuthorizationRequest) -> AuthorizationRequest:
     """The request with the sign-in that a refused call needs, where the application does not say it itself."""
-    from assent.people.authorization_server.tokens import pending_step_up
-
     if asked.max_age is not None or asked.acr:
         return asked
     ports = page.context.ports()
