@@ -27,9 +27,9 @@ from assent.audit import verifier
 from assent.audit.bundle import DirectorySink, write_bundle
 from assent.audit.checkpoints import Checkpoint
 from assent.audit.log_reader import StoredEntries
-from assent.audit.signer import AuditLogSigner
+from assent.audit.signed_log import AuditLogSigner
 from assent.core.audit import Entry
-from assent.stores.base import entry_row
+from assent.stores.batched_store import entry_row
 from assent.stores.sqlite.store import SqliteStore
 from assent.web.server import tune_gc
 from bench.signed_calls import measure_calls

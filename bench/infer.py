@@ -30,7 +30,7 @@ from typing import Any
 from assent.contract.infer import classify, lexicon
 from assent.contract.infer.classifier import classify_with
 from assent.contract.infer.features.tool import gather
-from assent.contract.infer.model import SILENT
+from assent.contract.infer.word_model import SILENT
 
 BARS = {
     "read-only accuracy": 0.95,

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from assent.contract.profiles import profile
-from assent.contract.wire import CONTRACT_KEY
+from assent.contract.tool_definition import CONTRACT_KEY
 from assent.upstreams.compiled_tools import UpstreamPolicy
 from assent.upstreams.openapi.api import ApiDescription, compile_one, read_api
 from assent.upstreams.openapi.document import library_of

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from assent.core.claims import ClaimRecord
-from assent.stores.base import claim_row, entry_row, move_row
+from assent.stores.batched_store import claim_row, entry_row, move_row
 from assent.stores.migrations import for_rows, statements
 from assent.stores.sqlite.database_file import open_writer
 from assent.stores.sqlite.records import AT_ONCE

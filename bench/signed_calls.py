@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from assent.audit.signer import AuditLogSigner
+from assent.audit.signed_log import AuditLogSigner
 from assent.core.audit import Entry
 from assent.core.outcome import Answer
 from assent.stores.sqlite.store import SqliteStore

@@ -25,7 +25,7 @@ from typing import Any
 
 from assent.contract.infer.classifier import classify_with
 from assent.contract.infer.features.tool import gather
-from assent.contract.infer.model import SILENT, join_words, list_traits, parse_weights
+from assent.contract.infer.word_model import SILENT, join_words, list_traits, parse_weights
 from bench.infer import read_lines, tell
 
 # How much a word counts by the place where it stands: what a tool is called and begins with says most.

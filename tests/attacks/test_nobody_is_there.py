@@ -18,7 +18,7 @@ from assent import Assent, contract
 from assent.cli import cli
 from assent.core.approval import ApprovalState
 from assent.core.principal import Principal
-from assent.hooks.door import HookSource
+from assent.hooks.calls import HookSource
 from assent.pipeline.client_answer import KNOWN_CLIENTS
 from assent.testing import World
 from support.agents.hook_events import Agent

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from assent.cli import cli
 from assent.contract.yaml_document import write_yaml
-from assent.core.characters import plain_form
+from assent.core.deceptive_characters import plain_form
 from assent.core.document import Document
 from assent.core.principal import Principal, person_of
 from assent.errors import SettingsError

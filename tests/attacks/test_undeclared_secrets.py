@@ -10,8 +10,8 @@ from mcp.server import MCPServer
 
 from assent import Assent, GovernedClient
 from assent.contract.reader import read_contract
+from assent.core.one_time_secrets import ALREADY_DELIVERED
 from assent.core.outcome import Answer, Refusal
-from assent.core.secrets import ALREADY_DELIVERED
 from assent.testing import World
 from support.clients.person import Somebody
 from support.openapi.documents import api, ok

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from assent.audit import verifier
-from assent.audit.signer import verify_store
+from assent.audit.signed_log import verify_store
 from support.audit.adversary import INSIDERS, OUTSIDERS, attack, make_victim
 from support.audit.logs import Scene, make_scene
 from support.suite.soak import rounds

@@ -8,8 +8,8 @@ import random
 import pytest
 
 from assent.audit.checkpoints import parse
-from assent.audit.files import DirectoryCheckpoints, DirectoryTiles, KeyFile
-from assent.audit.log import open_log
+from assent.audit.log_directory import DirectoryCheckpoints, DirectoryTiles, KeyFile
+from assent.audit.log_tree import open_log
 from assent.audit.merkle import hash_leaf
 from assent.audit.notes import BadKey, PublicKey
 from assent.audit.protocols import StaleCheckpoint

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from assent.cli import cli
 from assent.contract.digest import digest_of
 from assent.core.claims import claim_id
-from assent.core.keyring import Keyring
 from assent.core.outcome import Answer
+from assent.core.secret_keys import Keyring
 from assent.stores import SqliteStore
 from assent.testing.world import AGENT, World
 

@@ -6,7 +6,7 @@ import pytest
 
 from assent.audit.checkpoints import Checkpoint, Inconsistent, parse
 from assent.audit.leaf import seal
-from assent.audit.log import HEARTBEAT, RolledBack, open_log
+from assent.audit.log_tree import HEARTBEAT, RolledBack, open_log
 from assent.audit.merkle import hash_leaf, verify_consistency
 from assent.audit.notes import find_keys
 from assent.audit.notes import parse as parse_note

@@ -15,10 +15,10 @@ import pytest
 from assent.audit import checkpoints, verifier
 from assent.audit.anchors import DirectoryAnchor
 from assent.audit.bundle import BadBundle, write_bundle
-from assent.audit.files import KeyFile
+from assent.audit.log_directory import KeyFile
 from assent.audit.log_reader import StoredEntries
-from assent.audit.periodic_signer import PeriodicSigner, SigningPlan
-from assent.audit.signer import AuditLogError, AuditLogSigner, verify_store
+from assent.audit.signed_log import AuditLogError, AuditLogSigner, verify_store
+from assent.audit.signing_schedule import PeriodicSigner, SigningPlan
 from assent.core.audit import Entry
 from assent.ports import Store
 from assent.stores import SqliteStore

@@ -16,7 +16,7 @@ import pytest
 from assent.audit import bundle, checkpoints, notes, verifier
 from assent.audit.bundle import BadBundle, DirectorySink, LogMetadata, ZipSink
 from assent.audit.leaf import seal
-from assent.audit.signer import verify_store
+from assent.audit.signed_log import verify_store
 from support.audit.log_parts import redaction
 from support.audit.logs import ORIGIN, START, Scene, call_entry, make_scene, secret_key
 from support.audit.memory import MemoryEntries, MemorySink

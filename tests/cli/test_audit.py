@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from assent.audit import verifier
 from assent.audit.checkpoints import parse
-from assent.audit.files import KeyFile
+from assent.audit.log_directory import KeyFile
 from assent.audit.merkle import verify_consistency
 from assent.audit.verifier import verify_proof
 from assent.cli import cli

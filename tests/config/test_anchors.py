@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assent.audit.anchors import publish_all
-from assent.audit.signer import AuditLogSigner
+from assent.audit.signed_log import AuditLogSigner
 from assent.config.anchors import anchors_of
 from assent.config.load import load_settings, parse_settings
 from assent.errors import SettingsError

@@ -9,7 +9,7 @@ import pytest
 
 from assent.contract.profiles import profile, profile_names
 from assent.contract.reader import read_contract
-from assent.contract.wire import (
+from assent.contract.tool_definition import (
     CONTRACT_KEY,
     Claims,
     annotations_of,

@@ -18,7 +18,7 @@ from assent.contract.files import load_written
 from assent.contract.yaml_document import write_yaml
 from assent.errors import ContractError
 from assent.gateway.app import GatewayApp, open_gateway
-from assent.gateway.catalogue import CatalogueLog
+from assent.gateway.catalogue_refresh import CatalogueLog
 from support.clients.transports import over_http
 from support.gateway.gateways import ANYBODY
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.secrets import ALREADY_DELIVERED, WITHHELD, without_secrets
+from assent.core.one_time_secrets import ALREADY_DELIVERED, WITHHELD, without_secrets
 from support.documents.contract_examples import contract_with
 from support.suite.hypothesis_profile import json_values, thorough
 

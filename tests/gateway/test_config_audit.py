@@ -8,8 +8,8 @@ from typing import Any
 from assent.config.load import parse_settings
 from assent.config.model import Settings
 from assent.core.audit import Entry
-from assent.core.keyring import Keyring
 from assent.core.pins import pins_of, pins_text
+from assent.core.secret_keys import Keyring
 from assent.errors import StoreError
 from assent.gateway.config_audit import MOST, ConfigAuditLog, ListedTools
 from support.clients.transports import over_http

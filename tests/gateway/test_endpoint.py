@@ -15,7 +15,7 @@ from assent.gateway.auth.challenges import Challenge
 from assent.gateway.auth.host_origin import HostOriginPolicy
 from assent.gateway.dispatch import Dispatcher
 from assent.gateway.endpoint import McpEndpoint
-from assent.gateway.exchange import STREAM, HttpExchange
+from assent.gateway.http_exchange import STREAM, HttpExchange
 from assent.gateway.passthrough.non_tool import MergedSession
 from assent.gateway.sessions import reauthorize
 from assent.gateway.sessions.table import SessionTable

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assent.config.load import parse_settings
-from assent.gateway import catalogue as catalogues
+from assent.gateway import catalogue_refresh as catalogues
 from assent.gateway import served_tools
 from assent.gateway.app import open_gateway
 from support.clients.transports import over_http

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from assent.gateway.exchange import HttpExchange, accepts
+from assent.gateway.http_exchange import HttpExchange, accepts
 from assent.mcp.requests import Era, keys_of
 
 

@@ -11,7 +11,7 @@ import pytest
 from assent.contract.binding import CODING_AGENTS, Offered, bind
 from assent.contract.files import load_written
 from assent.hooks.answers import CLIENTS
-from assent.hooks.door import HookSource
+from assent.hooks.calls import HookSource
 from assent.hooks.process import answer_here
 from support.agents.hook_events import Agent, event, write_settings
 

@@ -13,8 +13,8 @@ from assent.core.claims import State
 from assent.core.outcome import Answer, Outcome, Pause, Refusal
 from assent.core.principal import Principal
 from assent.pipeline.approve import approve
-from assent.pipeline.effects import EffectRunner
 from assent.pipeline.govern import govern
+from assent.pipeline.leased_effects import EffectRunner
 from assent.ports import NotReached, NotRun
 from assent.stores.memory import MemoryStore
 from assent.testing import AGENT, ANN, World

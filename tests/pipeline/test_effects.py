@@ -9,8 +9,8 @@ import pytest
 from assent.core.call import Call, Request
 from assent.core.claims import State
 from assent.core.outcome import Answer, Refusal
-from assent.pipeline.effects import EVERY, MOST_SWEPT, sweep
 from assent.pipeline.govern import govern
+from assent.pipeline.leased_effects import EVERY, MOST_SWEPT, sweep
 from assent.testing.world import AGENT, FakeUpstream, World
 from support.store_suite.drafts import NOW, claim_draft, entry, succeeded
 

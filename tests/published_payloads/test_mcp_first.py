@@ -9,7 +9,7 @@ import pytest
 from assent.contract.model import Contract
 from assent.contract.profiles import profile
 from assent.contract.show import show
-from assent.contract.wire import CONTRACT_KEY, meta_of, runtime_failures
+from assent.contract.tool_definition import CONTRACT_KEY, meta_of, runtime_failures
 from assent.core.catalogue import absent_for
 from assent.core.principal import Principal
 from assent.core.refusals import CATALOGUE

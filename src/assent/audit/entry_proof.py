@@ -9,7 +9,7 @@ from assent.audit.checkpoints import Checkpoint, Proof, open_checkpoint
 from assent.audit.merkle import BadProof, Node, hash_leaf, hash_ranges, inclusion_ranges, nodes_needed, verify_inclusion
 from assent.audit.notes import BadNote, parse
 from assent.audit.protocols import TileStore
-from assent.audit.signer import AuditLogError, AuditLogSigner
+from assent.audit.signed_log import AuditLogError, AuditLogSigner
 from assent.audit.tiles import HASH, Tile, node_in, tile_of
 
 ProofState = Literal["proved", "waiting", "unsigned", "broken", "no_tiles"]

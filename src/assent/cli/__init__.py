@@ -21,9 +21,9 @@ def main() -> None:
         if (wrap := door.parse(sys.argv[2:])) is not None and (code := door.run(wrap)) is not None:
             sys.exit(code)
     if sys.argv[1:2] == ["hook"] and sys.platform != "win32":
-        from assent.hooks import knock
+        from assent.hooks import engine_client
 
-        if (parsed := knock.parse(sys.argv[2:])) is not None and (code := knock.run(*parsed)) is not None:
+        if (hook := engine_client.parse(sys.argv[2:])) is not None and (code := engine_client.run(*hook)) is not None:
             sys.exit(code)
     from assent.cli.commands import main
 

@@ -16,7 +16,7 @@ from assent.core.question import visible
 
 if TYPE_CHECKING:
     from assent.audit.checkpoints import Checkpoint
-    from assent.audit.signer import AuditLogSigner
+    from assent.audit.signed_log import AuditLogSigner
     from assent.audit.verifier import LogReport
     from assent.config.model import Settings
 

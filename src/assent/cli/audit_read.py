@@ -21,7 +21,7 @@ from assent.audit.feed import Feed
 from assent.audit.leaf_reader import check, unpack
 from assent.audit.log_reader import CHUNK, EntryView, PrincipalIndex, Selection, StoredEntries, read_row
 from assent.audit.ocsf import shape_for
-from assent.audit.signer import AuditLogSigner
+from assent.audit.signed_log import AuditLogSigner
 from assent.cli.shared.log_access import progress_bar, selection, with_ledger
 from assent.contract.files import contract_paths, load_written
 from assent.core.action_template import ActionTemplate, BadTemplate

@@ -12,7 +12,7 @@ from assent.cli.console import ONCE
 from assent.cli.serve_process import listen
 from assent.cli.shared.options import console_person
 from assent.cli.shared.store_access import running_gateways
-from assent.core.keyring import Keyring
+from assent.core.secret_keys import Keyring
 from assent.errors import Fault, SettingsError
 from assent.people.console.start import sign_in_url
 from assent.people.console.store_console import RecordedTools, StoreConsole

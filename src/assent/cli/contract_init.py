@@ -129,7 +129,7 @@ def draft(
 ) -> Draft:
     """Drafts the contract that a tool would get now. `known` is the contract that Assent ships for it, if any."""
     from assent.contract.infer import classify
-    from assent.contract.wire import read_claims
+    from assent.contract.tool_definition import read_claims
     from assent.upstreams.compiled_tools import CONFIDENT, judge_definition
 
     if known is not None:

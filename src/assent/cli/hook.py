@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from assent.cli.shared.options import own_config_option
-from assent.hooks import knock
+from assent.hooks import engine_client
 from assent.hooks.answers import CLIENTS, failure
 
 
@@ -26,7 +26,7 @@ def hook(client: str, config: Path | None) -> None:
     try:
         from assent.features import load_feature
 
-        answer = load_feature("hooks").answer_here(config, client, knock.held or sys.stdin.buffer.read())
+        answer = load_feature("hooks").answer_here(config, client, engine_client.held or sys.stdin.buffer.read())
     except Exception as error:
         answer = failure(client, f"{type(error).__name__} in Assent")
     click.echo(answer)

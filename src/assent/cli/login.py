@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 import click
 
 from assent.cli.shared.options import config_option, operator
-from assent.core.keyring import Keyring
+from assent.core.secret_keys import Keyring
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import click
 
 from assent.audit.leaf import BadEntry
-from assent.audit.signer import AuditLogError
+from assent.audit.signed_log import AuditLogError
 from assent.checks.history.recorded_call import RecordedTools, known_callers, recorded_calls
 from assent.checks.history.replay import ChangedDecision, Replay, as_json
 from assent.checks.history.replay import replay as replay_log

@@ -17,8 +17,8 @@ from assent.config.anchors import anchors_of
 from assent.config.load import find_file, find_settings, load_pins
 from assent.config.model import Settings
 from assent.config.rules import policies_of, policy_faults
-from assent.core.keyring import Keyring
 from assent.core.question import counted
+from assent.core.secret_keys import Keyring
 from assent.errors import ContractError, Fault, SettingsError
 from assent.features import load_feature
 from assent.gateway import logging as logs

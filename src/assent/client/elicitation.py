@@ -18,7 +18,7 @@ from assent.client.catalogue import Intent, current
 from assent.client.options import Journal
 from assent.client.question import Answer, Question
 from assent.client.tool_policy import same_price
-from assent.core.characters import BLANK, twin_of
+from assent.core.deceptive_characters import BLANK, twin_of
 
 _SENSITIVE = re.compile(
     r"secret|token|passw|passphrase|pass[ _-]?code|\bpwd|_pwd|credential|(api|private|access)[ _-]?key|"

@@ -13,7 +13,7 @@ import orjson
 
 from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Tier
-from assent.core.secrets import ALREADY_DELIVERED
+from assent.core.one_time_secrets import ALREADY_DELIVERED
 
 MARK = "[secret: delivered to the user, not shown here]"
 WITHHELD = "The result may hold a one-time secret. It was delivered to the user and is withheld here."

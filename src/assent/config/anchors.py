@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assent.audit.anchors import Anchor, DirectoryAnchor, GitAnchor, WebhookAnchor
-from assent.audit.periodic_signer import SigningPlan
-from assent.audit.signer import AuditLogSigner, host_of
+from assent.audit.signed_log import AuditLogSigner, host_of
+from assent.audit.signing_schedule import SigningPlan
 from assent.errors import Fault, SettingsError
 from assent.ports import Store
 from assent.upstreams.http.address import BadAddress, UpstreamAddress

@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from assent.core.characters import BLANK, DIRECTION_MARKS, HIDDEN_CATEGORIES, JOINERS, LINES, SHAPES
+from assent.core.deceptive_characters import BLANK, DIRECTION_MARKS, HIDDEN_CATEGORIES, JOINERS, LINES, SHAPES
 from assent.core.question import visible
 
 _LINE_ENDS = frozenset("\x0b\x0c\x85\u2028\u2029")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assent.core.characters import BLANK, HIDDEN_CATEGORIES, describe_look_alikes, look_alikes
+from assent.core.deceptive_characters import BLANK, HIDDEN_CATEGORIES, describe_look_alikes, look_alikes
 from assent.core.link_hosts import misread_host
 
 if TYPE_CHECKING:

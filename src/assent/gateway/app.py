@@ -9,14 +9,14 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from assent.audit.periodic_signer import SigningPlan
+from assent.audit.signing_schedule import SigningPlan
 from assent.config.model import Settings
 from assent.config.rules import policy_faults
 from assent.core.principal import Principal
 from assent.errors import Fault, SettingsError, StoreError
 from assent.features import load_feature
 from assent.gateway.build import build, first
-from assent.gateway.catalogue import CatalogueLoader, CatalogueLog, Serving, differs, warn_of_missing_pins
+from assent.gateway.catalogue_refresh import CatalogueLoader, CatalogueLog, Serving, differs, warn_of_missing_pins
 from assent.gateway.first_sight import note_seen
 from assent.gateway.generation import Generation, assemble
 from assent.gateway.monitor import UpstreamMonitor

@@ -16,8 +16,8 @@ from assent.audit.entry_proof import SignedHead, prove_entry, signed_head
 from assent.audit.log_reader import StoredEntries
 from assent.audit.merkle import hash_leaf
 from assent.audit.notes import BadNote
-from assent.audit.periodic_signer import PeriodicSigner
-from assent.audit.signer import AuditLogError, AuditLogSigner
+from assent.audit.signed_log import AuditLogError, AuditLogSigner
+from assent.audit.signing_schedule import PeriodicSigner
 from assent.core.audit import Entry, principal_values
 from assent.core.document import Document
 from assent.core.principal import Principal

@@ -15,7 +15,7 @@ from assent.core.catalogue import Catalogue
 from assent.errors import Fault, SettingsError
 from assent.features import load_feature
 from assent.gateway.auth.authenticator import Authenticator, AuthParts
-from assent.gateway.catalogue import tools_of
+from assent.gateway.catalogue_refresh import tools_of
 from assent.gateway.edge_ports import Rulebook
 from assent.gateway.first_sight import note_seen
 from assent.gateway.generation import Generation, assemble

@@ -16,9 +16,9 @@ from typing import Any
 from assent.config.model import Settings, UpstreamSettings
 from assent.core.catalogue import Catalogue
 from assent.core.first_sight import SeenServer
-from assent.core.keyring import Keyring
+from assent.core.secret_keys import Keyring
 from assent.gateway.build import make_link
-from assent.gateway.catalogue import LOAD_TIMEOUT, CatalogueLoader, Serving
+from assent.gateway.catalogue_refresh import LOAD_TIMEOUT, CatalogueLoader, Serving
 from assent.gateway.first_sight import id_of, seen_servers
 from assent.gateway.served_tools import Definitions, ServedTools, compile_served, contracts_of, finish
 from assent.gateway.upstream_factory import UpstreamFactory

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from assent.audit.periodic_signer import SigningPlan
+from assent.audit.signing_schedule import SigningPlan
 from assent.config.model import Settings
 from assent.config.rules import rules_of
 from assent.core.approval import Approval

@@ -13,8 +13,8 @@ from assent.core.principal import Principal
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.auth.host_origin import KNOWN_NAMES, Cors, HostOriginPolicy
 from assent.gateway.dispatch import NEVER_STOPPED, Dispatcher, error_response, take_for_session
-from assent.gateway.exchange import STREAM, HttpExchange, NotAcceptable, ResponseWriter, SlowRequestTimer
 from assent.gateway.fair_share import NoPlace, Places
+from assent.gateway.http_exchange import STREAM, HttpExchange, NotAcceptable, ResponseWriter, SlowRequestTimer
 from assent.gateway.sessions.reauthorize import end_when_unauthorized
 from assent.gateway.sessions.table import SessionTable, TooManySessions
 from assent.mcp.event_log import EventLogs

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assent.audit.periodic_signer import PeriodicSigner, SigningPlan
+from assent.audit.signing_schedule import PeriodicSigner, SigningPlan
 from assent.config.model import Settings
-from assent.core.keyring import Keyring
 from assent.core.open_questions import OpenQuestions
 from assent.core.principal import Principal
+from assent.core.secret_keys import Keyring
 from assent.gateway.audit_evidence import LogEvidence
 from assent.gateway.auth.authenticator import AuthParts
 from assent.gateway.call_lines import CallLines
@@ -27,7 +27,7 @@ from assent.gateway.sessions.notifications import Notifications
 from assent.gateway.sessions.table import SessionTable
 from assent.gateway.upstream_factory import UpstreamFactory
 from assent.pipeline.authorize import StopSwitches
-from assent.pipeline.effects import EffectRunner
+from assent.pipeline.leased_effects import EffectRunner
 from assent.ports import Ports, Store
 from assent.stores.probe import StoreProbe
 from assent.upstreams.subscriptions import Subscriptions

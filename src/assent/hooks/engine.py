@@ -13,7 +13,7 @@ from assent.contract.files import contract_paths
 from assent.core.limited_dict import LimitedDict
 from assent.errors import AssentError
 from assent.hooks import answers
-from assent.hooks.door import HookDoor
+from assent.hooks.calls import HookDoor
 from assent.hooks.process import hook_settings, make_door, make_hook_ports, source_of
 
 SHARED = ""

@@ -15,8 +15,8 @@ from assent.core.limited_dict import LimitedDict
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.generation import Generation
 from assent.hooks import answers
+from assent.hooks.calls import HookDoor, HookSource
 from assent.hooks.contracts import BuiltinTools
-from assent.hooks.door import HookDoor, HookSource
 from assent.hooks.events import MOST_EVENT, HookEvent
 from assent.web.asgi import Receive, Scope, Send
 from assent.web.http import BodyTooLarge, Disconnected, read_body, respond, respond_error

@@ -19,11 +19,11 @@ from assent.config.model import DefaultConfirmation, Settings
 from assent.config.rules import flow_control, policies_of, rules_of
 from assent.contract.files import contract_paths, load_written
 from assent.core.catalogue import Catalogue
-from assent.core.keyring import Keyring
+from assent.core.secret_keys import Keyring
 from assent.errors import AssentError
 from assent.hooks import answers
+from assent.hooks.calls import HookDoor, HookSource
 from assent.hooks.contracts import BuiltinTools
-from assent.hooks.door import HookDoor, HookSource
 from assent.hooks.events import HookEvent
 from assent.pipeline.ports_factory import make_ports
 from assent.ports import Ports, Store, no_command

@@ -21,10 +21,10 @@ from assent.contract.profiles import profile as named_profile
 from assent.core.catalogue import Catalogue
 from assent.core.default_step_up import DefaultStepUp
 from assent.core.ids import new_id
-from assent.core.keyring import Keyring
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.quotas import RateLimit, SpendBudget
+from assent.core.secret_keys import Keyring
 from assent.errors import ContractError, Fault, SettingsError
 from assent.features import load_feature
 from assent.library.function_contracts import FunctionContracts
@@ -44,7 +44,7 @@ from assent.library.settings import (
 )
 from assent.mcp.confirmation import ConfirmationCodec
 from assent.mcp.request_state import RequestStateCodec
-from assent.pipeline.effects import EffectRunner
+from assent.pipeline.leased_effects import EffectRunner
 from assent.pipeline.ports_factory import make_ports
 from assent.ports import Ports, Rules, Store
 from assent.rules.guards import GuardRule, build_guard

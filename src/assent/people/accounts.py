@@ -11,7 +11,7 @@ import orjson
 
 from assent.config.model import Settings
 from assent.core.audit import Entry, principal_values
-from assent.core.characters import plain_form
+from assent.core.deceptive_characters import plain_form
 from assent.core.document import Document
 from assent.core.principal import AT_THE_COMMAND_LINE, Principal, person_of
 from assent.gateway.auth.authenticator import digest_secret

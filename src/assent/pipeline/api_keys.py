@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assent.core.audit import Entry, principal_values
-from assent.core.characters import mixes_scripts
+from assent.core.deceptive_characters import mixes_scripts
 from assent.core.hidden_characters import is_plain
 from assent.core.keys import KeyRecord
 from assent.core.principal import AT_THE_COMMAND_LINE, KEY_OF, Principal

@@ -16,8 +16,8 @@ from assent.core.approval import Approval, ApprovalState, binding_of
 from assent.core.approval_details import details_of
 from assent.core.audit import Entry, call_facts, unrun_values
 from assent.core.call import Call
-from assent.core.characters import BLANK
 from assent.core.claims import claim_name
+from assent.core.deceptive_characters import BLANK
 from assent.core.outcome import Pause, Refusal
 from assent.core.policy_verdict import why_approved
 from assent.core.principal import Principal, Rights

@@ -12,7 +12,7 @@ from assent.core.ids import new_id
 from assent.core.open_questions import OpenQuestions
 from assent.core.stop_switch import StopSet
 from assent.pipeline.authorize import StopSwitches
-from assent.pipeline.effects import EffectRunner
+from assent.pipeline.leased_effects import EffectRunner
 from assent.ports import NotReached, Ports, Store, Upstream, Work
 
 

@@ -14,9 +14,9 @@ from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.claims import FINISHED, ClaimRecord, State, claim_name
+from assent.core.one_time_secrets import ALREADY_DELIVERED
 from assent.core.outcome import Answer, Refusal
 from assent.core.refusals import key_remedy
-from assent.core.secrets import ALREADY_DELIVERED
 from assent.pipeline.claim import Claim, claim_from_record
 from assent.pipeline.execute import execute, keep
 from assent.pipeline.guard import guard_result_in_time, remember

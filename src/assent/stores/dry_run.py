@@ -10,7 +10,7 @@ from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord
 from assent.core.quotas import NOTHING, Quotas
 from assent.ports import Pruned, Store
-from assent.stores.base import BatchedStore
+from assent.stores.batched_store import BatchedStore
 from assent.stores.operations import Needs, StoreOperation
 from assent.stores.record_rules import Records
 

@@ -13,7 +13,7 @@ from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.core.shown_records import urgency_of
 from assent.ports import Cursor, LogEntry, Pruned, RawLogRow
-from assent.stores.base import BatchedStore, entry_row
+from assent.stores.batched_store import BatchedStore, entry_row
 from assent.stores.operations import StoreOperation, Sweep
 from assent.stores.record_rules import Records
 

@@ -13,7 +13,7 @@ from assent.core.document import Document
 from assent.core.keys import KeyRecord
 from assent.ports import Cursor, LogEntry, Pruned, RawLogRow
 from assent.stores.api_keys import key_of
-from assent.stores.base import BatchedStore, approval_of, claim_of
+from assent.stores.batched_store import BatchedStore, approval_of, claim_of
 from assent.stores.operations import Sweep
 
 

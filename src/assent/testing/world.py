@@ -18,8 +18,8 @@ from assent.core.principal import Principal
 from assent.core.tool import compile_tool
 from assent.errors import StoreError
 from assent.pipeline.authenticate import authenticate
-from assent.pipeline.effects import EffectRunner
 from assent.pipeline.govern import govern
+from assent.pipeline.leased_effects import EffectRunner
 from assent.pipeline.ports_factory import make_ports
 from assent.ports import Rules, Store
 from assent.rules.guards import GuardRule

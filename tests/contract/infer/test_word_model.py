@@ -13,7 +13,15 @@ import pytest
 from assent.contract.infer import classify
 from assent.contract.infer.classifier import classify_with
 from assent.contract.infer.features.tool import gather
-from assent.contract.infer.model import SILENT, Weights, join_words, list_traits, load_weights, parse_weights, weigh
+from assent.contract.infer.word_model import (
+    SILENT,
+    Weights,
+    join_words,
+    list_traits,
+    load_weights,
+    parse_weights,
+    weigh,
+)
 
 LONG = "for every vessel that called at one of the harbours of this coast, with its flag and its tonnage."
 READERS = Weights(30.0, -30.0, {})
@@ -308,7 +316,7 @@ def test_the_same_words_weigh_the_same_in_every_process() -> None:
     script = (
         "import json, sys\n"
         "from assent.contract.infer.features.tool import gather\n"
-        "from assent.contract.infer.model import list_traits, weigh\n"
+        "from assent.contract.infer.word_model import list_traits, weigh\n"
         "read = [gather(one) for one in json.load(sys.stdin)]\n"
         "print(json.dumps([[weigh(one), [*list_traits(one)['input']]] for one in read]))"
     )

@@ -14,7 +14,7 @@ from assent.core.audit import Entry
 from assent.errors import StoreError
 from assent.ports import ClaimExists
 from assent.stores import SqliteStore
-from assent.stores.base import entry_row
+from assent.stores.batched_store import entry_row
 from assent.stores.batching import MOST_PER_COMMIT
 from assent.stores.operations import StoreOperation
 from assent.stores.record_rules import Records

@@ -10,7 +10,7 @@ from assent.core.call import Call, ConversationRef, Request
 from assent.core.catalogue import catalogue_of
 from assent.core.outcome import Answer
 from assent.core.tool import compile_tool
-from assent.hooks.door import HookSource
+from assent.hooks.calls import HookSource
 from assent.pipeline.govern import govern
 from support.agents.hook_events import Agent, event
 

@@ -12,7 +12,7 @@ from assent.config.load import parse_settings
 from assent.config.model import Settings
 from assent.config.rules import flow_control, policies_of, rules_of
 from assent.core.catalogue import Catalogue
-from assent.hooks.door import HookDoor, HookSource
+from assent.hooks.calls import HookDoor, HookSource
 from assent.hooks.process import local_settings, make_door
 from assent.pipeline.approve import approve
 from assent.pipeline.ports_factory import make_ports

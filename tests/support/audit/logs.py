@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assent.audit import bundle
-from assent.audit.files import SigningKeys
 from assent.audit.leaf import Sealed, seal
 from assent.audit.leaf_reader import redact
-from assent.audit.log import Log, open_log
+from assent.audit.log_directory import SigningKeys
+from assent.audit.log_tree import Log, open_log
 from assent.audit.notes import SecretKey
 from support.audit.log_parts import redaction
 from support.audit.memory import MemoryCheckpoints, MemoryEntries, MemorySink, MemoryTiles

@@ -31,7 +31,7 @@ from assent.mcp.protocol import (
     PROTOCOL_VERSION_META_KEY,
 )
 from assent.mcp.requests import META_KEY
-from assent.pipeline.effects import EffectRunner
+from assent.pipeline.leased_effects import EffectRunner
 from assent.ports import Ports
 from assent.rules.guards import build_guard
 from assent.testing import Clock

@@ -137,7 +137,7 @@ class Governed:
         world = World(contracts, store=FaultyStore(store, faults))  # type: ignore[arg-type]
         skew, lease = job.get("skew", 0.0), job.get("lease", 15.0)
         world.clock = lambda: time.time() + skew  # type: ignore[assignment]
-        from assent.pipeline.effects import EffectRunner
+        from assent.pipeline.leased_effects import EffectRunner
 
         world.but(
             now=world.clock,

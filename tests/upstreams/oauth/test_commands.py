@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from assent.cli import cli
 from assent.config.load import load_settings
-from assent.core.keyring import Keyring
+from assent.core.secret_keys import Keyring
 from assent.stores.open import open_store
 from assent.upstreams.credentials import SHARED
 from assent.upstreams.vault import CredentialVault

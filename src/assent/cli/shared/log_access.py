@@ -18,7 +18,7 @@ from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
     from assent.audit.log_reader import Progress, Selection
-    from assent.audit.signer import AuditLogSigner
+    from assent.audit.signed_log import AuditLogSigner
     from assent.config.model import Settings
 
 LONG = 20_000
@@ -34,7 +34,7 @@ def with_ledger(
     from assent.audit.bundle import BadBundle
     from assent.audit.export import StaleCursor
     from assent.audit.leaf import BadEntry
-    from assent.audit.signer import AuditLogError
+    from assent.audit.signed_log import AuditLogError
     from assent.cli.shared.options import store_settings
     from assent.config.anchors import log_signer_of
     from assent.config.model import SecretsSettings

@@ -6,7 +6,6 @@ from typing import Any, Final
 from assent.contract.infer.features.tool import ToolFeatures, gather
 from assent.contract.infer.features.words import word_set
 from assent.contract.infer.lexicon import READING
-from assent.contract.infer.model import Weights, WordScore, is_disguised, is_foreign, tell_readers, weigh
 from assent.contract.infer.result import Declared, FlowLabels, Inference, read_annotations
 from assent.contract.infer.rules.tables import (
     FINAL,
@@ -18,6 +17,7 @@ from assent.contract.infer.rules.tables import (
     ReadOnlyVerdict,
 )
 from assent.contract.infer.rules.verdicts import NO_DAMAGE, RULES, Damage, choose_risk, find_damage, judge_read_only
+from assent.contract.infer.word_model import Weights, WordScore, is_disguised, is_foreign, tell_readers, weigh
 
 _NOT_DECLARED: Final = Declared()
 

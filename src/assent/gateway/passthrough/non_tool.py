@@ -13,7 +13,7 @@ from assent.core.principal import Principal
 from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.dispatch import Serve, error_response
 from assent.gateway.endpoint import NonToolHandler
-from assent.gateway.exchange import HttpExchange, accepts
+from assent.gateway.http_exchange import HttpExchange, accepts
 from assent.gateway.passthrough.merged import MergedServer, MergedUpstream, no_mentions
 from assent.gateway.runtime import Runtime
 from assent.gateway.served_tools import ServedTools

@@ -6,7 +6,7 @@ import base64
 from typing import Any
 
 from assent.audit.log_reader import holding, needles_of, pieces_back, read_row, rows_at
-from assent.audit.signer import AuditLogError, AuditLogSigner
+from assent.audit.signed_log import AuditLogError, AuditLogSigner
 from assent.ports import Store
 
 FORMAT = "assent-receipt/1"

@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from assent.audit.log_reader import EntryView, PrincipalIndex, StoredEntries, first_at
 from assent.audit.sentences import sentence
-from assent.audit.signer import AuditLogSigner
+from assent.audit.signed_log import AuditLogSigner
 from assent.audit.verifier import LogReport
 from assent.core.question import visible
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Collection
 from functools import lru_cache
 
-from assent.core.characters import BLANK, twin_of
+from assent.core.deceptive_characters import BLANK, twin_of
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _ATTACHED = frozenset({"Mn", "Me", "Mc", "Co"})

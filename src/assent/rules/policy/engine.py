@@ -19,8 +19,8 @@ from assent.errors import Fault
 from assent.rules.policy.argument_types import argument_types
 from assent.rules.policy.checks import call_faults, fitting_others, static_faults
 from assent.rules.policy.entities import Uid, other_entity, principal_entity, tool_entities, uid
+from assent.rules.policy.evaluation import PolicyIndex, PolicySlice, Slices, slices_of, unevaluated
 from assent.rules.policy.schema import NO_ARGUMENTS, OTHER_ACTIONS
-from assent.rules.policy.slices import PolicyIndex, PolicySlice, Slices, slices_of, unevaluated
 from assent.rules.policy.source import Policy, policies_digest
 
 MOST_CACHED = 4_096

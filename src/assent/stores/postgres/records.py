@@ -10,7 +10,7 @@ from assent.audit.leaf import Sealed
 from assent.core.document import Document
 from assent.ports import Pruned
 from assent.stores.api_keys import key_of, key_row
-from assent.stores.base import approval_of, approval_row, claim_of, claim_row, move_row
+from assent.stores.batched_store import approval_of, approval_row, claim_of, claim_row, move_row
 from assent.stores.migrations import statements
 from assent.stores.operations import Needs, StoreOperation, Sweep
 from assent.stores.optimistic_claims import OptimisticClaims, names_in

@@ -14,7 +14,7 @@ from assent.core.approval import Approval
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord
 from assent.errors import StoreError
-from assent.stores.base import entry_row
+from assent.stores.batched_store import entry_row
 from assent.stores.operations import StoreOperation
 from assent.stores.postgres.database import CUT, FAILURES, Database
 from assent.stores.postgres.records import CHANNEL, SQL, load

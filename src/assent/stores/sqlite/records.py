@@ -15,7 +15,7 @@ from assent.core.document import Document
 from assent.errors import StoreError
 from assent.ports import Pruned
 from assent.stores.api_keys import key_of, key_row
-from assent.stores.base import approval_of, approval_row, claim_of, claim_row, move_row, start_row
+from assent.stores.batched_store import approval_of, approval_row, claim_of, claim_row, move_row, start_row
 from assent.stores.migrations import for_rows, statements
 from assent.stores.operations import Needs, StoreOperation, Sweep
 from assent.stores.optimistic_claims import OptimisticClaims, names_in

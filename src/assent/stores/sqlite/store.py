@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from assent.core.audit import Entry
 from assent.errors import StoreError
-from assent.stores.base import entry_row
+from assent.stores.batched_store import entry_row
 from assent.stores.operations import StoreOperation
 from assent.stores.record_rules import Records
 from assent.stores.sql_store import SqlStore

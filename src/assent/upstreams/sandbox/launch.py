@@ -12,10 +12,10 @@ from pathlib import Path
 
 from assent.upstreams.errors import Unreachable
 from assent.upstreams.sandbox.bubblewrap import box_command
-from assent.upstreams.sandbox.filters import forbidding_filter, reporting_filter
 from assent.upstreams.sandbox.grants import Box, CannotConfine, Grants
 from assent.upstreams.sandbox.network import PrivateNetwork
 from assent.upstreams.sandbox.programs import find_program
+from assent.upstreams.sandbox.seccomp import forbidding_filter, reporting_filter
 from assent.upstreams.sandbox.supervisor import OnAttempt, Supervisor
 from assent.upstreams.stdio.privileges import unprivileged
 from assent.upstreams.stdio.process import LaunchSpec, StartProcess, start_process

@@ -16,9 +16,9 @@ from contextlib import suppress
 from fcntl import ioctl
 from struct import Struct, unpack_from
 
-from assent.upstreams.sandbox.filters import CHANGES, OPENS, RUNS, call_number
 from assent.upstreams.sandbox.grants import Attempt, Kind
 from assent.upstreams.sandbox.network import asked_name
+from assent.upstreams.sandbox.seccomp import CHANGES, OPENS, RUNS, call_number
 
 logger = logging.getLogger(__name__)
 

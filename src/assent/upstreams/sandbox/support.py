@@ -64,7 +64,7 @@ def findings() -> list[Finding]:
 
 def _part(name: str) -> Finding:
     from assent.upstreams.sandbox.bubblewrap import bubblewrap
-    from assent.upstreams.sandbox.filters import forbidding_filter, reporting_filter
+    from assent.upstreams.sandbox.seccomp import forbidding_filter, reporting_filter
 
     try:
         if name == "bubblewrap":
@@ -91,9 +91,9 @@ def _trial() -> Finding:
 
 def _try_box() -> str | None:
     from assent.upstreams.sandbox.bubblewrap import box_command
-    from assent.upstreams.sandbox.filters import forbidding_filter, reporting_filter
     from assent.upstreams.sandbox.grants import WEAKEST, Grants
     from assent.upstreams.sandbox.launch import SHIM, descriptor_of
+    from assent.upstreams.sandbox.seccomp import forbidding_filter, reporting_filter
     from assent.upstreams.sandbox.supervisor import Supervisor
 
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from assent.upstreams.sandbox.filters import reporting_filter
 from assent.upstreams.sandbox.grants import STRONGEST, Attempt, CannotConfine, Grants, Kind
 from assent.upstreams.sandbox.launch import SHIM, descriptor_of
 from assent.upstreams.sandbox.programs import find_program
+from assent.upstreams.sandbox.seccomp import reporting_filter
 from assent.upstreams.sandbox.supervisor import Supervisor
 from assent.upstreams.sandbox.usage import Observer, Usage
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from assent.core.characters import BLANK
+from assent.core.deceptive_characters import BLANK
 from assent.rules.guards.context import NO_CONTEXT, Context
 from assent.rules.guards.patterns import find_in_windows
 from assent.rules.guards.rule import Denial, ValueRule

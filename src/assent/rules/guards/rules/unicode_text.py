@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from assent.core.characters import BIDIRECTIONAL, BLANK, JOINERS, LINES, look_alikes
+from assent.core.deceptive_characters import BIDIRECTIONAL, BLANK, JOINERS, LINES, look_alikes
 from assent.rules.guards.context import Context
 from assent.rules.guards.rule import Examples, ValueRule
 

@@ -1,4 +1,4 @@
-"""The door for hooks: judges the calls of coding agents by the one pipeline and records what became of them.
+"""Calls of the built-in tools of coding agents: judged by the one pipeline, and what became of them is recorded.
 
 Before a tool, every stage up to `claim` runs and the intent is recorded; then the client runs the tool. After it, the
 result settles the claim. A call without an event after it stays unknown: its claim is in doubt when the session ends

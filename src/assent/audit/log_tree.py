@@ -1,4 +1,4 @@
-"""The signed log: appends entries to the Merkle tree and signs checkpoints.
+"""The log as a Merkle tree: appends entries and signs checkpoints.
 
 One process at a time works with a log. Entries are durable before they come here. A checkpoint is durable before
 anyone sees it, and always contains everything signed before.
@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from assent.audit import checkpoints, notes
 from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof
-from assent.audit.files import SigningKeys
 from assent.audit.leaf_reader import parse_leaf
+from assent.audit.log_directory import SigningKeys
 from assent.audit.merkle import (
     BadProof,
     Node,

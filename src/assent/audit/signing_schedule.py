@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from assent.audit.signer import EVERY, HEARTBEAT, AuditLogSigner
+from assent.audit.signed_log import EVERY, HEARTBEAT, AuditLogSigner
 from assent.errors import AssentError
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Signs, proves and checks the log of a store.
+"""The signed log of a store: signs it, proves that entries are in it, and checks it.
 
 Entries are in the store; keys, tiles and checkpoints are in the secrets directory. Nothing is kept in memory between
 two signatures, so many processes may read while the one with the lock signs. See ADR 0073.
@@ -19,11 +19,11 @@ from assent.audit import notes
 from assent.audit.anchors import Anchor, AnchorFailed, publish_all
 from assent.audit.bundle import LogMetadata
 from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof, encode_growth, open_checkpoint
-from assent.audit.files import DirectoryCheckpoints, DirectoryTiles, KeyFile, SigningKeys
 from assent.audit.leaf import BadEntry
 from assent.audit.leaf_reader import erased_by
-from assent.audit.log import Log, RolledBack, open_log
+from assent.audit.log_directory import DirectoryCheckpoints, DirectoryTiles, KeyFile, SigningKeys
 from assent.audit.log_reader import Progress, StoredEntries, StoredLeaves
+from assent.audit.log_tree import Log, RolledBack, open_log
 from assent.audit.merkle import BadProof
 from assent.audit.notes import BadKey, BadNote, PublicKey
 from assent.audit.protocols import EntrySource, StaleCheckpoint, TileStore
