@@ -20,7 +20,7 @@ import mcp_types as types
 from mcp import Client
 
 from assent.checks.lint.attacks import attacks_in
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 from assent.upstreams.sandbox.support import Finding
 from demo.upstream import CHANGED, HONEST, Office
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from assent.core.audit import MOST_UNRUN
-from assent.core.outcome import Pause, Refusal, problem_in
+from assent.core.outcome import Pause, Refusal
+from assent.core.problems import problem_in
 from assent.core.shown_arguments import MOST_SHOWN
 from assent.stores.open import open_store
 from assent.testing import World

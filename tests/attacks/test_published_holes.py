@@ -31,7 +31,7 @@ from click.testing import CliRunner
 from assent.cli import cli
 from assent.cli.serve_process import check_bind
 from assent.config.load import parse_settings
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 from assent.errors import SettingsError
 from assent.pipeline.approve import approve
 from assent.testing import ANN

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from assent.cli import cli
 from assent.contract.yaml_document import write_yaml
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 from support.gateway.gateways import HEADERS, rpc
 from support.gateway.replicas import Replicas, replicas
 from support.stores.postgres_server import drop_store, new_store_url

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from assent.core.outcome import NOTHING_RAN, REPLAYED, Answer, Failure, Refusal, declared_failure, error_result
-from assent.core.refusals import CATALOGUE
+from assent.core.outcome import NOTHING_RAN, REPLAYED, Answer, Refusal
+from assent.core.problems import CATALOGUE, Failure, declared_failure, error_result
 from support.documents.contract_examples import contract_with
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import assent
 from assent.core.outcome import Refusal
-from assent.core.refusals import CATALOGUE, Audience, Kind, Wire
+from assent.core.problems import CATALOGUE, Audience, Kind, Wire
 
 SOURCE = Path(assent.__file__).parent
 PROTOCOL = ("discover.unknown_tool", "validate.task_unsupported", "validate.header_mismatch")

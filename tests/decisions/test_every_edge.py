@@ -10,7 +10,7 @@ import pytest
 
 from assent.contract.tiers import Risk, Tier
 from assent.core.principal import KINDS
-from assent.core.refusals import CATALOGUE
+from assent.core.problems import CATALOGUE
 from support.decisions import Case, Harness, load_cases, play
 from support.decisions.edges import EDGES, OTHERWISE, opened, reason
 

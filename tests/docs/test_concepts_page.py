@@ -15,7 +15,7 @@ from mcp.server import MCPServer
 from assent import Assent, contract
 from assent.contract.decorator import contract_of
 from assent.contract.tiers import DEFAULT_RISK, Tier
-from assent.core.refusals import CATALOGUE
+from assent.core.problems import CATALOGUE
 from assent.pipeline.plan import STAGES
 
 ROOT = Path(__file__).parents[2]

@@ -19,8 +19,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 
-from assent.core.outcome import Failure, Refusal
-from assent.core.refusals import CATALOGUE
+from assent.core.outcome import Refusal
+from assent.core.problems import CATALOGUE, Failure
 from assent.people.api.problems import FAULTS
 from support.console.chromium import chromium_page, needs_chromium
 

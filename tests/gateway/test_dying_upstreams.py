@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 
 from assent.contract.yaml_document import write_yaml
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 from support.gateway.gateways import HEADERS, gateway, rpc
 from support.processes.servers import started
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 
 from assent.config.load import load_settings
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 from assent.gateway.served_tools import contracts_of
 from gateway.test_reload import desk, write
 from support.clients.transports import over_http

@@ -17,7 +17,7 @@ from mcp import Client
 
 from assent.config.load import load_settings
 from assent.contract.yaml_document import write_yaml
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.reload import VANISH_SETTLE, ConfigReloader, signature, watched_files
 from assent.gateway.status_pages import StatusPages

@@ -20,7 +20,7 @@ from fastmcp.server.transforms import Transform
 from fastmcp.tools.function_tool import FunctionTool
 from mcp.shared.exceptions import MCPError
 
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 from assent.errors import ContractError
 from assent.fastmcp import Assent, Principal, ToolFailed, contract
 from support.clients.fastmcp_client import FastMCPClient

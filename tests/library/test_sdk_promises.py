@@ -12,7 +12,7 @@ from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 
 from assent.contract.decorator import contract
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 from assent.errors import ContractError
 from assent.library.governance import Assent
 from support.clients.transports import ERAS, Person, connect

@@ -12,8 +12,9 @@ from mcp.server import MCPServer
 
 from assent import Assent, GovernedClient, contract
 from assent.config.rules import load_engine
-from assent.core.outcome import Answer, Refusal, error_result
+from assent.core.outcome import Answer, Refusal
 from assent.core.principal import Principal
+from assent.core.problems import error_result
 from assent.ports import OutcomeUnknown, ToolFailed
 from assent.rules.guards.registry import build_guard
 from assent.testing import World

@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 from support.gateway.replicas import REPLICAS, Replicas, replicas
 from support.stores.postgres_server import drop_store, new_store_url
 from support.suite.soak import TORTURE, Told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assent.core.refusals import CATALOGUE, Kind
+from assent.core.problems import CATALOGUE, Kind
 from assent.people.api.problems import FAULTS
 
 TABLE = ["| code | status | what happened | what to do | for | retry |", "|---|---|---|---|---|---|"]

@@ -14,7 +14,8 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from assent.client.question import model_text
-from assent.core.outcome import Refusal, error_result
+from assent.core.outcome import Refusal
+from assent.core.problems import error_result
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 LONGEST_NAME = 64

@@ -19,7 +19,8 @@ from assent.client.idempotency import IdempotencyKeys
 from assent.client.options import ClientOptions, Journal
 from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Tier
-from assent.core.outcome import PROBLEM, Refusal
+from assent.core.outcome import Refusal
+from assent.core.problems import PROBLEM
 from assent.mcp.requests import QUESTION_OPEN
 
 PENDING = "confirm.approval_pending"

@@ -1,17 +1,12 @@
-"""The endings of a call (answer, pause, refusal), and the form of a problem as a tool result (ADR 0055)."""
+"""The endings of a call: answer, pause, refusal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
-
-from assent.core.refusals import CATALOGUE
+from assent.core.problems import CATALOGUE, problem_of
 
 if TYPE_CHECKING:
-    from assent.contract.model import Contract
     from assent.core.approval import Approval
     from assent.core.call import Resume
 
@@ -21,9 +16,6 @@ NOTHING_RAN = {
     "text": "This is the stored result of an earlier call with the same key or arguments. Nothing ran again.",
 }
 """The last content block of a replay, for the model, which does not read `_meta`."""
-PROBLEM = "dev.assent/problem"
-"""The `_meta` key of a problem whose tool advertises an output schema."""
-_PROBLEM_MEMBERS = frozenset({"type", "title", "status", "detail"})
 INPUT_REQUIRED = "input_required"
 """The `resultType` of a result that is the tool's own question."""
 
@@ -75,101 +67,8 @@ class Refusal(Ending):
         return int(self.facts.get("status", CATALOGUE[self.code].status))
 
     def problem(self, *, failure: bool = False) -> dict[str, Any]:
-        """RFC 9457 problem details; equal refusals have equal problems."""
-        entry = CATALOGUE[self.code]
-        problem: dict[str, Any] = {
-            "type": f"https://assent.dev/refusals#{self.code}",
-            "title": entry.title,
-            "status": self.status,
-            "detail": self.detail or entry.title,
-            "code": self.code,
-            "remedy": self.facts.get("remedy", entry.remedy),
-            "retryable": entry.retryable,
-        }
-        if failure and entry.alias:
-            problem["failure"] = entry.alias
-        problem.update({key: value for key, value in self.facts.items() if key not in ("status", "remedy")})
-        return problem
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A failure mode that the contract declares, under the tool's own code."""
-
-    code: str
-    status: int
-    title: str
-    detail: str = ""
-    facts: dict[str, Any] = field(default_factory=dict)
-
-    def problem(self) -> dict[str, Any]:
-        problem = {
-            "type": f"https://assent.dev/failures#{self.code}",
-            "title": self.title,
-            "status": self.status,
-            "detail": self.detail or self.title,
-            "code": self.code,
-            "remedy": "The tool itself refused. Change what it rejects, or tell the user.",
-            "retryable": False,
-        }
-        return problem | {key: value for key, value in self.facts.items() if key not in problem}
-
-
-def declared_failure(contract: Contract, code: str, detail: str, facts: dict[str, Any]) -> dict[str, Any] | None:
-    """The result of a declared failure, under its declared code; None if the contract does not declare it."""
-    mode = contract.failure_modes.get(code)
-    if mode is None:
-        return None
-    title = mode.title or code.replace("_", " ").capitalize() + "."
-    return error_result(Failure(code, mode.status, title, detail, facts).problem())
+        """Its problem document; equal refusals have equal ones."""
+        return problem_of(self.code, CATALOGUE[self.code], self.detail, self.facts, failure=failure)
 
 
 Outcome = Answer | Pause | Refusal
-
-
-def error_result(problem: dict[str, Any]) -> dict[str, Any]:
-    """A problem as a tool result: the message as text, the whole problem as structured content."""
-    return {
-        "content": [{"type": "text", "text": text_of_problem(problem)}],
-        "structuredContent": problem,
-        "isError": True,
-    }
-
-
-def text_of_problem(problem: Mapping[str, Any]) -> str:
-    """The sentence of a problem, then the remedy. A tool's own sentence may have no full stop."""
-    sentence, remedy = problem["detail"], problem.get("remedy")
-    ended = sentence.rstrip().rstrip("\"'”)").endswith((".", "!", "?", "…"))
-    return f"{sentence}{'' if ended else '.'} {remedy}" if remedy else str(sentence)
-
-
-def fit_to_listing(result: dict[str, Any], definition: Mapping[str, Any]) -> dict[str, Any]:
-    """Move the problem of an error result to `_meta` and into the text if the tool advertises an output schema.
-
-    Clients check the structured content of errors against that schema too, and drop what does not match.
-    """
-    problem = result.get("structuredContent")
-    if "outputSchema" not in definition or not result.get("isError") or not _is_problem(problem):
-        return result
-    kept = {key: value for key, value in result.items() if key != "structuredContent"}
-    whole = {"type": "text", "text": orjson.dumps(problem).decode()}
-    return {
-        **kept,
-        "content": [*result.get("content", []), whole],
-        "_meta": {**result.get("_meta", {}), PROBLEM: problem},
-    }
-
-
-def problem_in(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The problem of an error result from either place; empty if there is none."""
-    if not result.get("isError"):
-        return {}
-    meta = result.get("_meta")
-    for found in (result.get("structuredContent"), meta.get(PROBLEM) if isinstance(meta, Mapping) else None):
-        if isinstance(found, Mapping):
-            return found
-    return {}
-
-
-def _is_problem(value: Any) -> bool:
-    return isinstance(value, Mapping) and value.keys() >= _PROBLEM_MEMBERS

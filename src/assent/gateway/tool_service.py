@@ -12,8 +12,9 @@ import orjson
 from assent.core.approval import Approval
 from assent.core.call import Request, UserAnswer
 from assent.core.limited_dict import LimitedDict
-from assent.core.outcome import INPUT_REQUIRED, Answer, Outcome, Pause, Refusal, error_result, fit_to_listing
+from assent.core.outcome import INPUT_REQUIRED, Answer, Outcome, Pause, Refusal
 from assent.core.principal import Principal
+from assent.core.problems import error_result, fit_to_listing
 from assent.core.tool import Tool
 from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.auth.challenges import Challenge, challenge

@@ -20,8 +20,9 @@ from assent.core.call import Call, ConversationRef, Request, UserAnswer
 from assent.core.catalogue import Catalogue
 from assent.core.claims import ClaimRecord, Settlement, State, claim_name
 from assent.core.limited_dict import LimitedDict
-from assent.core.outcome import Answer, Outcome, Pause, Refusal, text_of_problem
+from assent.core.outcome import Answer, Outcome, Pause, Refusal
 from assent.core.principal import Principal
+from assent.core.problems import text_of_problem
 from assent.core.tool import Tool
 from assent.hooks import answers
 from assent.hooks.contracts import BuiltinTools, Judged

@@ -14,8 +14,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from assent.core.approval import Approval
 from assent.core.call import Request, UserAnswer
 from assent.core.catalogue import Catalogue
-from assent.core.outcome import Answer, Outcome, Refusal, error_result, fit_to_listing
+from assent.core.outcome import Answer, Outcome, Refusal
 from assent.core.principal import Principal
+from assent.core.problems import error_result, fit_to_listing
 from assent.mcp.confirmation import ConfirmationCodec, Retry, form_of, shows_forms, user_answer
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.requests import client_name, conversation_of, header_of, keys_of

@@ -22,12 +22,7 @@ applies = always  # An operator can stop any call at any time.
 
 
 def authorize(
-    request: Request,
-    principal: Principal,
-    tool: Tool,
-    rules: Rules,
-    trace: CallTrace,
-    stops: StopSet = NO_STOPS,
+    request: Request, principal: Principal, tool: Tool, rules: Rules, trace: CallTrace, stops: StopSet = NO_STOPS
 ) -> tuple[str, ...]:
     """Return the missing permissions: none, unless the call is a dry run of a locked tool. Otherwise refuse."""
     # In observe mode too: an operator who stops calls means it, and a test caller must not reach a live system.

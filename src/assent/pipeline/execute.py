@@ -22,7 +22,8 @@ from assent.core.call import Resume
 from assent.core.claims import NEVER, Settlement, State
 from assent.core.guard_finding import GuardFinding, finding_facts
 from assent.core.one_time_secrets import without_secrets
-from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure, error_result, problem_in
+from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal
+from assent.core.problems import declared_failure, error_result, problem_in
 from assent.core.tool import collecting_events, events_in, recorded_events
 from assent.pipeline.afford import connection_refusal
 from assent.pipeline.claim import Claim

@@ -16,7 +16,7 @@ from assent.core.call import Call
 from assent.core.claims import FINISHED, ClaimRecord, State, claim_name
 from assent.core.one_time_secrets import ALREADY_DELIVERED
 from assent.core.outcome import Answer, Refusal
-from assent.core.refusals import key_remedy
+from assent.core.problems import key_remedy
 from assent.pipeline.claim import Claim, claim_from_record
 from assent.pipeline.execute import execute, keep
 from assent.pipeline.guard import guard_result_in_time, remember
@@ -175,12 +175,7 @@ def require_same_call(call: Call, record: ClaimRecord | None) -> ClaimRecord:
         call.dry_run
         or record is None
         or (record.tenant, record.principal, record.tool, record.fingerprint)
-        != (
-            call.principal.tenant,
-            call.principal.id,
-            call.tool.name,
-            call.fingerprint,
-        )
+        != (call.principal.tenant, call.principal.id, call.tool.name, call.fingerprint)
     ):
         raise Refusal("recall.key_mismatch")
     return record

@@ -11,8 +11,9 @@ from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.document import Document
 from assent.core.estimates import NO_PRICE, Price
-from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal, declared_failure
+from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal
 from assent.core.principal import Rights
+from assent.core.problems import declared_failure
 from assent.core.tool import Tool
 from assent.pipeline.claim import admit
 from assent.pipeline.guard import guard_result_in_time, remember

@@ -14,10 +14,10 @@ from assent.core.approval import MOST_REASON, Approval
 from assent.core.call import Call
 from assent.core.claims import claim_name
 from assent.core.guard_finding import GuardFinding
-from assent.core.outcome import Refusal, declared_failure, problem_in
+from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.core.problems import CATALOGUE, declared_failure, problem_in
 from assent.core.question import quoted, visible, waiting
-from assent.core.refusals import CATALOGUE
 from assent.core.stop_switch import Stop
 from assent.core.tool import Tool
 from assent.pipeline.preview import reported_text

@@ -9,8 +9,9 @@ import orjson
 from assent.core.audit import Entry, principal_values
 from assent.core.claims import NEVER, ClaimRecord, Settlement, State
 from assent.core.one_time_secrets import without_secrets
-from assent.core.outcome import Refusal, error_result
+from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.core.problems import error_result
 from assent.pipeline.approve import OPERATOR
 from assent.ports import Ports
 

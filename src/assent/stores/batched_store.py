@@ -101,10 +101,7 @@ class BatchedStore(ABC):
 
     async def wait_until_ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
         return await self._waiters.until(
-            claim_id,
-            self.claim_by_id,
-            lambda record: record is None or record.state is not State.STARTED,
-            timeout,
+            claim_id, self.claim_by_id, lambda record: record is None or record.state is not State.STARTED, timeout
         )
 
     async def ask(
@@ -137,10 +134,7 @@ class BatchedStore(ABC):
 
     async def decided(self, approval_id: str, timeout: float) -> Approval | None:
         return await self._waiters.until(
-            approval_id,
-            self.approval,
-            lambda approval: approval is None or approval.pending_until is None,
-            timeout,
+            approval_id, self.approval, lambda approval: approval is None or approval.pending_until is None, timeout
         )
 
     async def add_key(self, record: KeyRecord, entry: Entry) -> None:

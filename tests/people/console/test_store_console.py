@@ -20,7 +20,7 @@ from mcp.server import MCPServer
 
 from assent import Assent, Principal, contract
 from assent.cli import cli
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 from assent.errors import SettingsError
 from assent.fastmcp import Assent as FastMCPAssent
 from assent.library.integration import record_tools

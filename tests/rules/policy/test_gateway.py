@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from assent.config.load import load_settings
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 from assent.errors import SettingsError
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.reload import ConfigReloader, signature, watched_files

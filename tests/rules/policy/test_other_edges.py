@@ -14,7 +14,7 @@ from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 
 from assent import Assent, contract
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 from assent.errors import SettingsError
 from assent.fastmcp import Assent as FastMCPAssent
 from support.clients.transports import ROOT

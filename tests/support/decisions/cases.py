@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from assent.contract.reader import read_contract
 from assent.contract.yaml_document import YamlDocument
-from assent.core.refusals import CATALOGUE
+from assent.core.problems import CATALOGUE
 from assent.errors import Fault, FaultsError
 from assent.rules.guards import build_guard
 from support.decisions.model import (

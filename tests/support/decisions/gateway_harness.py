@@ -15,8 +15,9 @@ import httpx2
 import yaml
 
 from assent.config.load import parse_settings
-from assent.core.outcome import REPLAYED, problem_in
+from assent.core.outcome import REPLAYED
 from assent.core.principal import Principal
+from assent.core.problems import problem_in
 from assent.gateway.app import GatewayApp
 from assent.gateway.auth.authenticator import ConfiguredApiKeys, record_key
 from assent.gateway.status_pages import StatusPages

@@ -17,8 +17,9 @@ from mcp.server import MCPServer
 from mcp.shared.exceptions import MCPError
 
 from assent.contract.reader import read_contract
-from assent.core.outcome import REPLAYED, problem_in
+from assent.core.outcome import REPLAYED
 from assent.core.principal import Principal
+from assent.core.problems import problem_in
 from assent.fastmcp import Assent as FastMCPAssent
 from assent.library.governance import Assent
 from assent.mcp.confirmation import CONFIRM

@@ -9,8 +9,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from assent.contract.parts import Duration, parse_duration
 from assent.core.approval import Verdict
 from assent.core.principal import Kind, Mode, Principal
+from assent.core.problems import CATALOGUE
 from assent.core.quotas import RateLimit, SpendBudget
-from assent.core.refusals import CATALOGUE
 
 Asks = Literal["none", "shown", "accept", "decline", "cancel"]
 """The person at the client: absent, asked, or answering."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import mcp_types as types
 
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 
 
 def problem(result: types.CallToolResult | dict[str, Any]) -> dict[str, Any]:

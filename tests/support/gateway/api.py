@@ -13,7 +13,7 @@ from typing import Any
 import httpx2
 import jsonschema
 
-from assent.core.outcome import problem_in
+from assent.core.problems import problem_in
 from assent.gateway.app import GatewayApp
 from assent.people.api.openapi import ALL, document
 from support.gateway.gateways import HEADERS, Shop, rpc, shop_gateway

@@ -22,8 +22,8 @@ from assent.config.load import write_pins
 from assent.config.model import AuditSettings, ConsoleSettings, SecretsSettings, Settings, UpstreamSettings
 from assent.config.rules import load_engine
 from assent.config.sandbox import SandboxSettings
-from assent.core.outcome import problem_in
 from assent.core.pins import accepted_pins
+from assent.core.problems import problem_in
 from assent.features import load_feature
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.status_pages import StatusPages

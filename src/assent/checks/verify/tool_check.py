@@ -14,8 +14,7 @@ from assent.checks.verify.promises import Promises
 from assent.contract.documents import schema_validator
 from assent.contract.pointers import places
 from assent.core.one_time_secrets import ALREADY_DELIVERED
-from assent.core.outcome import problem_in
-from assent.core.refusals import CATALOGUE
+from assent.core.problems import CATALOGUE, problem_in
 from assent.errors import EndedError, SilentError, UnansweredError
 
 Result = dict[str, Any]

@@ -17,7 +17,8 @@ from assent.contract.files import contract_paths, is_pattern, load_written
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reader import read_contract
 from assent.core.catalogue import Catalogue, catalogue_of
-from assent.core.outcome import Refusal, text_of_problem
+from assent.core.outcome import Refusal
+from assent.core.problems import text_of_problem
 from assent.core.secret_keys import Keyring
 from assent.core.tool import compile_tool
 from assent.pipeline.ports_factory import make_ports

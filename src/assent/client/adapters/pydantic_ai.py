@@ -13,7 +13,8 @@ import mcp_types as types
 from assent.client.adapters.toolbox import Toolbox, read_arguments
 from assent.client.governed_client import GovernedClient
 from assent.client.question import model_text
-from assent.core.outcome import Refusal, text_of_problem
+from assent.core.outcome import Refusal
+from assent.core.problems import text_of_problem
 from assent.features import missing_package
 
 try:

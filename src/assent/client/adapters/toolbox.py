@@ -22,7 +22,7 @@ from assent.contract.documents import schema_validator
 from assent.contract.tiers import Tier
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal
-from assent.core.refusals import CATALOGUE
+from assent.core.problems import CATALOGUE
 
 _MOST_ERRORS = 5
 _LONGEST_TEXT = 300

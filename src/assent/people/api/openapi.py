@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 from pydantic import TypeAdapter
 
-from assent.core.refusals import CATALOGUE
+from assent.core.problems import CATALOGUE
 from assent.people.api import (  # noqa: F401 - importing a module declares its operations
     accounts,
     approvals,

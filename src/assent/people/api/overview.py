@@ -10,9 +10,9 @@ from typing import Any
 from assent.contract.parts import format_duration
 from assent.core.call import Call
 from assent.core.principal import Principal
+from assent.core.problems import CATALOGUE
 from assent.core.quotas import BudgetCharge, SpendBudget, quotas_of
 from assent.core.record_scope import is_operator, record_scope_of
-from assent.core.refusals import CATALOGUE
 from assent.gateway.metrics import BOUNDS, MINUTES, CallCounters
 from assent.people.api.operation import ApiRequest, get
 from assent.people.api.problems import ApiProblem

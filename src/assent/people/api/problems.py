@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assent.core.refusals import Kind
+from assent.core.problems import Kind, problem_of
 from assent.web.asgi import Headers
 
 FAULTS: dict[str, Kind] = {
@@ -45,13 +45,4 @@ class ApiProblem(Exception):
         return FAULTS[self.code].status
 
     def problem(self) -> dict[str, Any]:
-        kind = FAULTS[self.code]
-        return {
-            "type": f"https://assent.dev/refusals#{self.code}",
-            "title": kind.title,
-            "status": kind.status,
-            "detail": self.detail or kind.title,
-            "code": self.code,
-            "remedy": kind.remedy,
-            "retryable": kind.retryable,
-        }
+        return problem_of(self.code, FAULTS[self.code], self.detail)

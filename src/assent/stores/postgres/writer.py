@@ -17,14 +17,7 @@ import asyncpg
 
 from assent.audit.leaf import Sealed
 from assent.errors import StoreError
-from assent.stores.batching import (
-    LINGER,
-    MOST_NOTES,
-    Item,
-    apply,
-    operations_in,
-    take_batch,
-)
+from assent.stores.batching import LINGER, MOST_NOTES, Item, apply, operations_in, take_batch
 from assent.stores.operations import StoreOperation, Sweep
 from assent.stores.optimistic_claims import OptimisticClaims
 from assent.stores.postgres import records as stored

@@ -18,15 +18,7 @@ from typing import Any
 
 from assent.audit.leaf import Sealed
 from assent.errors import StoreError
-from assent.stores.batching import (
-    LINGER,
-    MOST_NOTES,
-    CommitBatcher,
-    Item,
-    apply,
-    operations_in,
-    take_batch,
-)
+from assent.stores.batching import LINGER, MOST_NOTES, CommitBatcher, Item, apply, operations_in, take_batch
 from assent.stores.operations import StoreOperation, Sweep
 from assent.stores.record_rules import Records
 from assent.stores.sqlite.database_file import try_until, wait_to_begin

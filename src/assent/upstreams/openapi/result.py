@@ -11,7 +11,7 @@ import orjson
 
 from assent.contract.parts import FailureMode
 from assent.contract.tiers import Tier
-from assent.core.outcome import error_result
+from assent.core.problems import error_result
 from assent.ports import OutcomeUnknown, ToolFailed
 from assent.upstreams.openapi.contracts import class_of, status_code, tidy_code
 from assent.upstreams.openapi.encoding import PROBLEM, is_json, is_ndjson, is_text
