@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from assent.contract.parts import StepUp
+from assent.core.api_keys import KeyRecord
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.call import Call, ConversationRef, Presence
@@ -22,7 +23,6 @@ from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.default_step_up import DefaultStepUp
 from assent.core.document import Document
 from assent.core.guard_finding import GuardFinding
-from assent.core.keys import KeyRecord
 from assent.core.open_questions import OpenQuestions
 from assent.core.outcome import Outcome
 from assent.core.policy_verdict import PolicyVerdict

@@ -17,8 +17,8 @@ from mcp_types import Completion, PromptReference
 
 from assent import Assent, contract
 from assent.contract.yaml_document import write_yaml
-from assent.core.tool_mentions import Mentions
 from assent.fastmcp import Assent as FastMCPAssent
+from assent.pipeline.tool_mentions import Mentions
 from support.clients.transports import connect, over_http
 from support.gateway.gateways import ANN_KEY, CI, gateway, post, rpc
 

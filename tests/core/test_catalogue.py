@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from assent.core.catalogue import absent_for, catalogue_of, catalogue_that_holds, safe_names
+from assent.core.catalogue import catalogue_of, catalogue_that_holds, safe_names
 from assent.core.principal import Principal
 from assent.core.tool import compile_tool
 from assent.errors import ContractError
+from assent.pipeline.discover import absent_for
 from support.documents.contract_examples import contract_with
 
 

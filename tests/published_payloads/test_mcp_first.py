@@ -10,11 +10,11 @@ from assent.contract.model import Contract
 from assent.contract.profiles import profile
 from assent.contract.show import show
 from assent.contract.tool_definition import CONTRACT_KEY, meta_of, runtime_failures
-from assent.core.catalogue import absent_for
 from assent.core.principal import Principal
 from assent.core.problems import CATALOGUE
 from assent.core.tool import compile_tool
 from assent.errors import ContractError
+from assent.pipeline.discover import absent_for
 from support.documents.contract_examples import parse_contracts
 
 CONTRACTS = """

@@ -16,7 +16,7 @@ from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
-    from assent.core.keys import KeyRecord
+    from assent.core.api_keys import KeyRecord
     from assent.ports import Ports
 
 
@@ -70,8 +70,8 @@ def create(
     Example: assent keys create ci --kind agent --scope 'orders:*' --expires 90d
     """
     from assent.cli.shared.store_access import with_ports
+    from assent.core.api_keys import key_entry, key_json, name_fault
     from assent.gateway.auth.authenticator import make_key, record_key
-    from assent.pipeline.api_keys import key_entry, key_json, name_fault
 
     if fault := name_fault(name):
         raise click.UsageError(f"NAME {fault}.")
@@ -117,7 +117,7 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
     Example: assent keys list --all
     """
     from assent.cli.shared.store_access import looking_ports, with_ports
-    from assent.pipeline.api_keys import key_json
+    from assent.core.api_keys import key_json
 
     async def found(ports: Ports) -> list[KeyRecord]:
         return [one for one in await ports.store.keys(limit=100_000) if everything or one.is_good(time.time())]
@@ -139,7 +139,7 @@ def revoke(start: str, config: Path | None) -> None:
     Example: assent keys revoke ci
     """
     from assent.cli.shared.store_access import with_ports
-    from assent.pipeline.api_keys import key_entry
+    from assent.core.api_keys import key_entry
 
     async def revoking(ports: Ports) -> KeyRecord | None:
         record = await _chosen(start, ports)
@@ -187,7 +187,7 @@ def _with_lasting_store(config: Path | None) -> None:
 
 
 def _check_word(what: str, word: str) -> None:
-    from assent.pipeline.api_keys import word_fault
+    from assent.core.api_keys import word_fault
 
     if fault := word_fault(word):
         raise click.UsageError(f"{what} {fault}.")

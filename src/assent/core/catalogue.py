@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.errors import ContractError, Fault
 
@@ -105,14 +104,3 @@ def safe_names(names: Iterable[str]) -> dict[str, str]:
     if faults:
         raise ContractError(faults)
     return safe
-
-
-def absent_for(tool: Tool, principal: Principal) -> str | None:
-    """Why a tool does not exist for a principal, or None: hidden, not offered to it, or forbidden for agents."""
-    if principal.only is not None and tool.contract.name not in principal.only:
-        return "callers without credentials are offered only the tools in auth.anonymous.tools"
-    if tool.visibility == "hidden":
-        return "its contract hides it from all callers"
-    if tool.contract.risk == "forbidden" and principal.has_agent:
-        return "it is forbidden for agents, and an agent is in the chain of callers"
-    return None

@@ -16,7 +16,6 @@ from assent.core.outcome import INPUT_REQUIRED, Answer, Outcome, Pause, Refusal
 from assent.core.principal import Principal
 from assent.core.problems import error_result, fit_to_listing
 from assent.core.tool import Tool
-from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.auth.challenges import Challenge, challenge
 from assent.gateway.connections import (
     ConnectQuestion,
@@ -35,6 +34,7 @@ from assent.mcp.tracing import TOOL_ERROR, TRACING, describe_call
 from assent.pipeline.confirm_on_stream import confirm_on_stream, confirm_with_result
 from assent.pipeline.discover import visible_tools
 from assent.pipeline.govern import govern
+from assent.pipeline.tool_mentions import Mentions, absent_mentions
 from assent.ports import Ports
 from assent.upstreams.link import UpstreamLink, UpstreamLinks
 

@@ -35,7 +35,6 @@ from assent.contract.model import Contract
 from assent.core.call import Call
 from assent.core.outcome import Refusal
 from assent.core.tool import Tool
-from assent.core.tool_mentions import Mentions
 from assent.library.calls import protocol_error, raw_of
 from assent.library.function_outcome import FunctionOutcome, refused_read, watched, watching
 from assent.library.integration import (
@@ -46,6 +45,7 @@ from assent.library.integration import (
     put_definition,
 )
 from assent.library.registry import ToolRegistry
+from assent.pipeline.tool_mentions import Mentions
 from assent.ports import NotRun, OutcomeUnknown, ToolFailed
 
 logger = logging.getLogger(__name__)

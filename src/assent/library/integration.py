@@ -20,7 +20,6 @@ from assent.core.outcome import INPUT_REQUIRED, Answer, Pause, Refusal
 from assent.core.principal import Principal
 from assent.core.recorded_tools import record_of
 from assent.core.tool import Tool
-from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.errors import StoreError
 from assent.library.calls import (
     answered_result,
@@ -36,6 +35,7 @@ from assent.mcp.confirmation import ConfirmationCodec
 from assent.pipeline.authenticate import authenticate
 from assent.pipeline.discover import visible_tools
 from assent.pipeline.other_requests import LISTS, OtherRequests
+from assent.pipeline.tool_mentions import Mentions, absent_mentions
 from assent.ports import Ports, Store, Upstream
 
 logger = logging.getLogger(__name__)

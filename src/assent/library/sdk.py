@@ -21,10 +21,10 @@ from mcp.shared.exceptions import MCPError
 
 from assent.core.call import Call
 from assent.core.tool import Tool
-from assent.core.tool_mentions import Mentions
 from assent.library.calls import raw_of, text_of
 from assent.library.function_outcome import refused_read, watched, watching
 from assent.library.integration import IDENTIFIER, ServerIntegration, forward_key, put_definition
+from assent.pipeline.tool_mentions import Mentions
 from assent.ports import NotRun, OutcomeUnknown, ToolFailed
 
 

@@ -9,12 +9,12 @@ from assent.contract.parts import Estimate
 from assent.contract.pointers import MISSING
 from assent.contract.tiers import Tier
 from assent.core.call import Call
-from assent.core.catalogue import absent_for
 from assent.core.estimates import NO_PRICE, Price, amount_at, as_price, estimate_names, fitting, price_in, unit_beside
 from assent.core.outcome import Refusal
 from assent.core.principal import Rights
 from assent.core.quotas import SpendBudget, quotas_of
 from assent.core.tool import Tool
+from assent.pipeline.discover import absent_for
 from assent.pipeline.guard import guarded_text, remember
 from assent.pipeline.record import CallTrace
 from assent.pipeline.remedies import estimate_refusal, quota_refusal, reason_of

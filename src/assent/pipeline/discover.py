@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assent.core.call import Request
-from assent.core.catalogue import Catalogue, absent_for
+from assent.core.catalogue import Catalogue
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import Tool
@@ -31,12 +31,21 @@ def discover(request: Request, principal: Principal, ports: Ports, trace: CallTr
     return tool
 
 
+def absent_for(tool: Tool, principal: Principal) -> str | None:
+    """Why a tool does not exist for a principal, or None: hidden, not offered to it, or forbidden for agents."""
+    if principal.only is not None and tool.contract.name not in principal.only:
+        return "callers without credentials are offered only the tools in auth.anonymous.tools"
+    if tool.visibility == "hidden":
+        return "its contract hides it from all callers"
+    if tool.contract.risk == "forbidden" and principal.has_agent:
+        return "it is forbidden for agents, and an agent is in the chain of callers"
+    return None
+
+
 def visible_tools(catalogue: Catalogue, principal: Principal, rules: Rules) -> list[Tool]:
     """The tools that `tools/list` shows: the first three stages over the catalogue. In observe mode it shows every
     tool that a call could run.
     """
     return [
-        tool
-        for tool in catalogue.tools.values()
-        if absent_for(tool, principal) is None and may_see(principal, tool, rules)
+        one for one in catalogue.tools.values() if not absent_for(one, principal) and may_see(principal, one, rules)
     ]

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from assent.audit.leaf import Sealed
-from assent.core.keys import KeyRecord
+from assent.core.api_keys import KeyRecord
 from assent.core.principal import Principal
 from assent.errors import StoreError
 from assent.stores.record_rules import Records

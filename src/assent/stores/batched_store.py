@@ -14,12 +14,12 @@ from urllib.parse import quote
 import orjson
 
 from assent.audit.leaf import BadEntry, Sealed, seal
+from assent.core.api_keys import KeyRecord
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.document import Document
 from assent.core.ids import randomness
-from assent.core.keys import KeyRecord
 from assent.core.quotas import NOTHING, Quotas
 from assent.errors import StoreError
 from assent.stores.api_keys import add_key, revoke_key

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from assent.audit.leaf_reader import logged
+from assent.core.api_keys import KeyRecord
 from assent.core.approval import Approval, ApprovalState
 from assent.core.audit import Entry
 from assent.core.claims import FINISHED, ClaimRecord, State
 from assent.core.document import Document
-from assent.core.keys import KeyRecord
 from assent.core.shown_records import urgency_of
 from assent.ports import Cursor, LogEntry, Pruned, RawLogRow
 from assent.stores.batched_store import BatchedStore, entry_row

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal, Inexact
 
 from assent.audit.leaf import Sealed
+from assent.core.api_keys import KeyRecord
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.document import Document, DocumentName
-from assent.core.keys import KeyRecord
 from assent.core.quotas import EXACT, BudgetCharge, Quotas, RateSlot
 from assent.errors import StoreError
 from assent.ports import ApprovalGone, ClaimExists, CoolingDown, OverBudget, RateLimited, TooManyPending

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from assent.audit.leaf_reader import logged
+from assent.core.api_keys import KeyRecord
 from assent.core.approval import Approval
 from assent.core.claims import ClaimRecord, State
 from assent.core.document import Document
-from assent.core.keys import KeyRecord
 from assent.ports import Cursor, LogEntry, Pruned, RawLogRow
 from assent.stores.api_keys import key_of
 from assent.stores.batched_store import BatchedStore, approval_of, claim_of

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from assent.core.api_keys import KeyRecord
 from assent.core.audit import Entry
-from assent.core.keys import KeyRecord
 from assent.gateway.auth.authenticator import FRESH, MOST_CACHED, StoredApiKeys, make_key, record_key
 from assent.stores import MemoryStore
 from assent.testing import AGENT, Clock

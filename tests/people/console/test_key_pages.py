@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assent.core.keys import KeyRecord
+from assent.core.api_keys import KeyRecord
 from assent.core.principal import Principal
 from assent.gateway.auth.authenticator import StoredApiKeys, make_key, record_key
 from assent.stores.memory import MemoryStore

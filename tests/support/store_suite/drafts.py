@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+from assent.core.api_keys import KeyRecord
 from assent.core.approval import Approval, Decision, Verdict
 from assent.core.audit import Entry
 from assent.core.claims import ClaimRecord, Settlement, State
-from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
 from assent.ports import LogEntry, Store
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from assent.config.callers import principal_of
 from assent.config.model import Settings
+from assent.core.api_keys import KeyRecord
 from assent.core.audit import Entry
-from assent.core.keys import KeyRecord
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal

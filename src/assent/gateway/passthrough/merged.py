@@ -20,7 +20,6 @@ import orjson
 
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
-from assent.core.tool_mentions import Mentions
 from assent.gateway.dispatch import Serve
 from assent.gateway.hidden_text import CLEANED, HiddenText
 from assent.gateway.sessions.notifications import CHANGES, Notifications
@@ -29,6 +28,7 @@ from assent.mcp.jsonrpc import RpcError
 from assent.mcp.protocol import INVALID_PARAMS, METHOD_NOT_FOUND
 from assent.mcp.requests import Era, McpRequest
 from assent.pipeline.other_requests import COMPLETE, GET, READ, OtherRequests, Target, rpc_error
+from assent.pipeline.tool_mentions import Mentions
 from assent.ports import NotReached, OutcomeUnknown
 from assent.rules.guards.workload import characters_in, run_large
 from assent.upstreams.errors import Unreachable, UpstreamError, safe_error_text

@@ -10,7 +10,6 @@ from typing import Any
 
 from assent.core.catalogue import Catalogue
 from assent.core.principal import Principal
-from assent.core.tool_mentions import Mentions, absent_mentions
 from assent.gateway.dispatch import Serve, error_response
 from assent.gateway.endpoint import NonToolHandler
 from assent.gateway.http_exchange import HttpExchange, accepts
@@ -25,6 +24,7 @@ from assent.mcp.server_identity import ServerIdentity
 from assent.mcp.session import McpSession
 from assent.mcp.sse import render
 from assent.pipeline.other_requests import OtherRequests
+from assent.pipeline.tool_mentions import Mentions, absent_mentions
 from assent.upstreams.link import McpLink, UpstreamLink
 from assent.upstreams.resources import merge_capabilities
 from assent.web.asgi import Headers

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from assent.core.principal import Principal
-from assent.core.tool_mentions import without_texts
 from assent.gateway.hidden_text import CLEANED, LISTED, HiddenText
 from assent.gateway.tool_service import ToolService
 from assent.mcp.jsonrpc import RpcError
+from assent.pipeline.tool_mentions import without_texts
 from assent.upstreams.errors import UpstreamError
 
 logger = logging.getLogger(__name__)

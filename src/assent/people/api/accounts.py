@@ -9,6 +9,7 @@ from annotated_types import Len
 from pydantic import StringConstraints
 from typing_extensions import TypedDict
 
+from assent.core.api_keys import key_entry
 from assent.core.principal import ROLES, Principal
 from assent.core.record_scope import OPERATOR, is_operator
 from assent.people.accounts import (
@@ -28,7 +29,6 @@ from assent.people.api.problems import ApiProblem
 from assent.people.authorization_server.records import GrantStore
 from assent.people.passkey_records import passkeys_of, remove_passkey
 from assent.people.sessions import Sessions, check_recent
-from assent.pipeline.api_keys import key_entry
 from assent.upstreams.credentials import owner_of
 
 PATH = "/api/accounts"

@@ -10,7 +10,7 @@ from pydantic import StringConstraints
 from typing_extensions import TypedDict
 
 from assent.contract.parts import parse_duration
-from assent.core.keys import KeyRecord
+from assent.core.api_keys import MOST_NAME, KeyRecord, key_entry, key_json, name_fault, word_fault
 from assent.core.principal import KINDS, ROLES, Principal, person_of
 from assent.core.record_scope import is_operator
 from assent.gateway.auth.authenticator import make_key, record_key
@@ -19,7 +19,6 @@ from assent.people.api.fields import Limit, OneOf, closed
 from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
 from assent.people.sessions import check_recent
-from assent.pipeline.api_keys import MOST_NAME, key_entry, key_json, name_fault, word_fault
 
 MOST_LOOKED_AT = 5000
 _DURATION = r"[1-9][0-9]{0,9}(s|m|h|d)"

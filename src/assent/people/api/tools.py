@@ -12,7 +12,7 @@ from assent.contract.profiles import profile, profile_names
 from assent.contract.show import show
 from assent.contract.tiers import Risk, Tier
 from assent.contract.tool_definition import annotations_of
-from assent.core.catalogue import Catalogue, absent_for
+from assent.core.catalogue import Catalogue
 from assent.core.principal import Principal
 from assent.core.record_scope import is_operator
 from assent.core.tool import Tool
@@ -20,7 +20,7 @@ from assent.features import load_feature
 from assent.people.api.fields import MOST_LISTED, OneOf, ToolName, UpstreamName, WholeNumber, closed
 from assent.people.api.operation import ApiRequest, get
 from assent.people.api.problems import ApiProblem
-from assent.pipeline.discover import visible_tools
+from assent.pipeline.discover import absent_for, visible_tools
 
 _AN_AGENT = Principal("", "agent")
 _DAY = 86400.0

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
+from assent.core.api_keys import KeyRecord
 from assent.core.audit import Entry, principal_values
-from assent.core.keys import KeyRecord
 from assent.core.principal import Principal
 from assent.people.accounts import own_account
 from assent.people.api.keys import MOST_LOOKED_AT, revoke_key

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from assent.core.catalogue import Catalogue, absent_for
+from assent.core.catalogue import Catalogue
 from assent.core.principal import Principal
+from assent.pipeline.discover import absent_for
 
 _TEXTS = frozenset({"description", "instructions", "title"})
 _PARTS = re.compile(r"((?<=[.!?])[ \t]+|\n+)")
