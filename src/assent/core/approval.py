@@ -63,13 +63,8 @@ class Decision:
 
     def as_json(self) -> dict[str, Any]:
         said = {"reason": self.reason, "client": self.client, "seconds": self.seconds, "claimed": self.claimed}
-        return {
-            "person": self.person,
-            "verdict": self.verdict,
-            "at": self.at,
-            "channel": self.channel,
-            **{name: value for name, value in said.items() if value not in ("", None)},
-        }
+        always = {"person": self.person, "verdict": self.verdict, "at": self.at, "channel": self.channel}
+        return always | {name: value for name, value in said.items() if value not in ("", None)}
 
 
 @dataclass(frozen=True, slots=True)

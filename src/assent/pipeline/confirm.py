@@ -167,12 +167,13 @@ def _judge(approval: Approval, call: Call, ports: Ports, trace: CallTrace) -> Ap
 def _draft(
     call: Call, rehearsed: Rehearsed, why: str | None, by: str, ports: Ports, leads_to: Sequence[tuple[str, str]]
 ) -> Approval:
-    """The question without its text: everything that the text is made from is in its binding."""
+    """The question without its text, bound to this call and to everything that the text is made from."""
     contract, now = call.tool.contract, ports.now()
     shown = orjson.dumps([why, rehearsed.price.shown, [list(one) for one in leads_to], call.tool.has_test]).decode()
+    binding = binding_of(call.digest, rehearsed.preview_digest, shown, ports.rules.policy_digest, by)
     return Approval(
         id=ports.new_id(),
-        binding=binding_of(call.digest, rehearsed.preview_digest, shown, ports.rules.policy_digest, by),
+        binding=binding,
         tenant=call.principal.tenant,
         requester=call.principal.id,
         tool=call.tool.name,

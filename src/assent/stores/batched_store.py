@@ -242,29 +242,12 @@ def claim_of(row: Sequence[Any]) -> ClaimRecord:
     return ClaimRecord._make((*row[:7], State(row[7]), *row[8:15], charges))
 
 
-def approval_row(approval: Approval) -> tuple[Any, ...]:
-    return (
-        approval.id,
-        approval.binding,
-        approval.tenant,
-        approval.requester,
-        approval.tool,
-        approval.by,
-        approval.quorum,
-        approval.text,
-        to_json(approval.facts),
-        approval.asked_at,
-        approval.expires_at,
-        approval.lasts,
-        approval.uses,
-        approval.used,
-        decisions_column(approval),
-        None if approval.details is None else to_json(approval.details),
-        approval.claim,
-        approval.answers_until,
-        approval.pending_until,
-        approval.declined_at,
-    )
+def approval_row(one: Approval) -> tuple[Any, ...]:
+    asked = one.id, one.binding, one.tenant, one.requester, one.tool, one.by, one.quorum, one.text, to_json(one.facts)
+    limits = one.asked_at, one.expires_at, one.lasts, one.uses, one.used
+    details = None if one.details is None else to_json(one.details)
+    until = one.answers_until, one.pending_until, one.declined_at
+    return (*asked, *limits, decisions_column(one), details, one.claim, *until)
 
 
 def decisions_column(approval: Approval) -> bytes:

@@ -6,31 +6,21 @@ batch of operations needs, applies the rules, and writes the changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, Inexact
 
 from assent.audit.leaf import Sealed
 from assent.core.api_keys import KeyRecord
 from assent.core.approval import Approval, ApprovalState, Decision
 from assent.core.claims import ClaimRecord, Settlement, State
 from assent.core.document import Document, DocumentName
-from assent.core.quotas import EXACT, BudgetCharge, Quotas, RateSlot
+from assent.core.quotas import Quotas
 from assent.errors import StoreError
-from assent.ports import ApprovalGone, ClaimExists, CoolingDown, OverBudget, RateLimited, TooManyPending
+from assent.ports import ApprovalGone, ClaimExists, CoolingDown, TooManyPending
+from assent.stores.quota_reservations import WindowSpend, give_back, reserve
 
-_SKEW = 60.0
-"""Seconds by which the clocks of replicas may differ."""
 _UNSETTLED = (State.STARTED, State.SUSPENDED, State.IN_DOUBT)
 _USABLE = (ApprovalState.PENDING, ApprovalState.APPROVED, ApprovalState.DECLINED)
-
-
-@dataclass(frozen=True, slots=True)
-class WindowSpend:
-    """The amount spent in one window of one budget."""
-
-    spent: Decimal
-    until: float
 
 
 @dataclass(slots=True, init=False)
@@ -95,7 +85,7 @@ class Records:
             draft = draft._replace(epoch=existing.epoch + 1)
         consumed = self._consume(approval, draft.id, now) if approval is not None else None
         if quotas:
-            self._charge_quotas(quotas, now)
+            self.admit(quotas, now)
         if consumed is not None:
             self._put_approval(consumed)
         if quotas.charges:
@@ -111,41 +101,10 @@ class Records:
         return replace(approval, used=approval.used + 1, claim=claim_id)
 
     def admit(self, quotas: Quotas, now: float) -> None:
-        self._charge_quotas(quotas, now)
-
-    def _charge_quotas(self, quotas: Quotas, now: float) -> None:
-        arrivals = {rate.name: self._arrival(rate, now) for rate in quotas.rates}
-        tallies = {charge.tally: self._add_charge(charge) for charge in quotas.charges}
-        self.rates.update(arrivals)
-        self.changed.rates.update(arrivals)
-        self.tallies.update(tallies)
-        self.changed.tallies.update(tallies)
-
-    def _arrival(self, rate: RateSlot, now: float) -> float:
-        """GCRA: the time at which the next call would arrive if all calls came evenly.
-
-        A stored time far beyond a whole period from now means that the clock was set back. The rate then counts as
-        having one slot left: this call passes, its time is stored by today's clock, and later calls follow the
-        rate. Within `_SKEW` the time may come from another replica's clock and is used as it is.
-        """
-        stored, step = self.rates.get(rate.name, now), rate.per / rate.calls
-        if stored > now + rate.per + max(rate.per, _SKEW):
-            stored = now + rate.per - step
-        due = max(stored, now) + step
-        early = due - now - rate.per
-        if early > 1e-6:
-            raise RateLimited(early)
-        return due
-
-    def _add_charge(self, charge: BudgetCharge) -> WindowSpend:
-        tally = self.tallies.get(charge.tally, WindowSpend(Decimal(0), charge.until))
-        try:
-            spent, left = EXACT.add(tally.spent, charge.amount), EXACT.subtract(charge.limit, tally.spent)
-        except Inexact:
-            raise StoreError(f"An amount has too many digits to be added exactly: {charge.amount:.3e}.") from None
-        if spent > charge.limit:
-            raise OverBudget(charge.limit, left)
-        return replace(tally, spent=spent)
+        rates, tallies = reserve(quotas, self.rates, self.tallies, now)
+        self.rates.update(rates)
+        self.changed.rates.update(rates)
+        self._put_tallies(tallies)
 
     def retake(self, claim_id: str, epoch: int, lease_until: float, now: float, row: Sealed) -> ClaimRecord | None:
         record = self.claims.get(claim_id)
@@ -173,19 +132,11 @@ class Records:
             return False
         released = settlement.state is State.FAILED_NO_EFFECT
         if released:
-            self._release(record)
+            self._put_tallies(give_back(record.charges, self.tallies))
         settled = record.settled(settlement)
         self._move_claim(settled._replace(charges=()) if released and record.charges else settled, record)
         self.changed.entries.extend(rows)
         return True
-
-    def _release(self, record: ClaimRecord) -> None:
-        """Return the reservation of an effect that did not happen. A window that has ended needs no return."""
-        for name, amount in record.charges:
-            tally = self.tallies.get(name)
-            if tally is not None:
-                self.tallies[name] = replace(tally, spent=max(Decimal(0), EXACT.subtract(tally.spent, amount)))
-                self.changed.tallies.add(name)
 
     def extend(self, leases: Sequence[tuple[str, int]], lease_until: float) -> None:
         for claim_id, epoch in leases:
@@ -277,6 +228,10 @@ class Records:
         self.claims[record.id] = record
         if record.id not in self.changed.claims:
             self.changed.moved.setdefault(record.id, before)
+
+    def _put_tallies(self, tallies: Mapping[str, WindowSpend]) -> None:
+        self.tallies.update(tallies)
+        self.changed.tallies.update(tallies)
 
     def _put_approval(self, approval: Approval) -> None:
         self.approvals[approval.id] = approval

@@ -14,7 +14,8 @@ from assent.stores.batched_store import approval_of, approval_row, claim_of, cla
 from assent.stores.migrations import statements
 from assent.stores.operations import Needs, StoreOperation, Sweep
 from assent.stores.optimistic_claims import OptimisticClaims, names_in
-from assent.stores.record_rules import ChangeSet, Records, WindowSpend
+from assent.stores.quota_reservations import WindowSpend
+from assent.stores.record_rules import ChangeSet, Records
 
 SQL = statements("postgres")
 CHANNEL = "assent_ended"
