@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from assent.contract.infer import classify
-from assent.contract.infer.result import FlowLabels
+from assent.contract.infer import FlowLabels, classify
 
 
 def inferred(name: str, description: str, **properties: Any) -> Any:

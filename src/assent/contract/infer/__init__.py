@@ -4,21 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from assent.contract.infer.result import FlowLabels as Labels
-from assent.contract.infer.result import Inference
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from assent.contract.infer.json_lines import classify_lines, read_definitions
 
 __all__ = [
+    "FlowLabels",
     "Inference",
-    "Labels",
     "classify",
     "classify_lines",
     "read_definitions",
 ]
+
+
+class FlowLabels(NamedTuple):
+    """Data-flow labels: reads private data, sees untrusted content, can send data out."""
+
+    reads_private: bool
+    sees_untrusted: bool
+    public_sink: bool
+
+    def as_json(self) -> dict[str, bool]:
+        return {
+            "reads_private": self.reads_private,
+            "sees_untrusted": self.sees_untrusted,
+            "public_sink": self.public_sink,
+        }
+
+
+class Inference(NamedTuple):
+    """Inferred effect of a tool, the confidence and the reasons."""
+
+    name: str
+    tier: str
+    risk: str
+    read_only: bool
+    destructive: bool
+    overwrites: bool
+    open_world: bool
+    labels: FlowLabels
+    confidence: float
+    reasons: tuple[str, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the object that `assent classify` writes."""
+        return {
+            "name": self.name,
+            "tier": self.tier,
+            "risk": self.risk,
+            "read_only": self.read_only,
+            "destructive": self.destructive,
+            "overwrites": self.overwrites,
+            "open_world": self.open_world,
+            "confidence": self.confidence,
+            "reasons": list(self.reasons),
+            "labels": self.labels.as_json(),
+        }
 
 
 def classify(definition: Mapping[str, Any], *, trust_annotations: bool = False) -> Inference:

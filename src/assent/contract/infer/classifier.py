@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from assent.contract.infer import FlowLabels, Inference
+from assent.contract.infer.features.annotations import Declared, read_annotations
 from assent.contract.infer.features.tool import ToolFeatures, gather
 from assent.contract.infer.features.words import word_set
 from assent.contract.infer.lexicon import READING
-from assent.contract.infer.result import Declared, FlowLabels, Inference, read_annotations
 from assent.contract.infer.rules.tables import (
     FINAL,
     LOOKS,
