@@ -16,7 +16,7 @@ from assent.core.claims import ClaimRecord
 from assent.stores.batched_store import claim_row, entry_row, move_row
 from assent.stores.migrations import for_rows, statements
 from assent.stores.sqlite.database_file import open_writer
-from assent.stores.sqlite.records import AT_ONCE
+from assent.stores.sqlite.tables import AT_ONCE
 from bench.claims import END, intent, outcome
 
 Batches = Sequence[tuple[str, list[Any], list[Any]]]

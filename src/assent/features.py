@@ -35,8 +35,8 @@ _FEATURES = {
     "store_console": "assent.people.console.store_console",
     "hooks_over_http": "assent.hooks.http",
     "notify": "assent.people.notify.notifier",
-    "authorization_server": "assent.people.authorization_server.records",
-    "pending_step_up": "assent.people.authorization_server.records",
+    "authorization_server": "assent.people.authorization_server.grant_store",
+    "pending_step_up": "assent.people.authorization_server.grant_store",
     "engine_console": "assent.people.console.engine",
     "engine_hook": "assent.hooks.engine",
 }

@@ -13,7 +13,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
-from assent.contract.parts import StepUp
+from assent.contract.fields import StepUp
 from assent.core.api_keys import KeyRecord
 from assent.core.approval import Approval, Decision
 from assent.core.audit import Entry

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.people.authorization_server.records import Grant, GrantStore
+from assent.people.authorization_server.grant_store import Grant, GrantStore
 from assent.stores.memory import MemoryStore
 from support.console.people import make_account
 from support.console.plain_browser import signed_in

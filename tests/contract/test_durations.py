@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.contract.parts import format_duration, parse_duration
+from assent.contract.fields import format_duration, parse_duration
 from support.suite.hypothesis_profile import steady
 
 

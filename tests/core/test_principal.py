@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.principal import Principal, grants, person_of
+from assent.core.principal import Principal, person_of
+from assent.pipeline.authorize import grants, missing_permissions
 from support.suite.hypothesis_profile import steady
 
 
@@ -53,8 +54,11 @@ def test_another_scope_never_takes_a_permission_away(scopes: list[str], permissi
 
 def test_all_missing_permissions_are_named_in_their_order() -> None:
     caller = Principal("a", "agent", scopes=frozenset({"files:*"}))
-    assert caller.lacks(["emails:send", "files:read", "contacts:read"]) == ("emails:send", "contacts:read")
-    assert caller.lacks([]) == ()
+    assert missing_permissions(caller, ["emails:send", "files:read", "contacts:read"]) == (
+        "emails:send",
+        "contacts:read",
+    )
+    assert missing_permissions(caller, []) == ()
 
 
 def test_an_agent_anywhere_in_the_chain_counts() -> None:
@@ -68,7 +72,7 @@ def test_an_agent_anywhere_in_the_chain_counts() -> None:
 
 
 def test_a_principal_has_no_scope_by_default() -> None:
-    assert Principal("a", "agent").lacks(["x"]) == ("x",)
+    assert missing_permissions(Principal("a", "agent"), ["x"]) == ("x",)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from assent.contract.parts import as_time
+from assent.contract.fields import as_time
 from support.suite.hypothesis_profile import json_values, steady
 
 OTHERWISE = 12345.0

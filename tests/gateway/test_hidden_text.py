@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
-from assent.config.load import load_pins
+from assent.config.lock_file import load_pins
 from assent.core.pins import pins_of, pins_text
 from assent.core.shown_definition import UNUSABLE, is_clean
 from assent.gateway.hidden_text import MOST_NOTES, HiddenText

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from assent.contract.parts import format_duration
+from assent.contract.fields import format_duration
 from assent.contract.profiles import profile_names
 
 REQUIRED = "required"

@@ -167,7 +167,7 @@ async def _chosen(start: str, ports: Ports) -> KeyRecord | None:
 
 
 def _expiry(expires: str | None) -> float | None:
-    from assent.contract.parts import parse_duration
+    from assent.contract.fields import parse_duration
 
     if expires is None:
         return None

@@ -89,7 +89,7 @@ def pin(
     """
     from assent.checks.lint.attacks import attacks_in
     from assent.cli.shared.targets import names_nothing
-    from assent.config.load import load_pins, write_pins
+    from assent.config.lock_file import load_pins, write_pins
     from assent.core.pins import accepted_pins, check_listed_once, compare, pins_text
 
     if check + write + accept > 1:

@@ -14,7 +14,8 @@ from pathlib import Path
 import click
 
 from assent.config.anchors import anchors_of
-from assent.config.load import find_file, find_settings, load_pins
+from assent.config.load import find_file, find_settings
+from assent.config.lock_file import load_pins
 from assent.config.model import Settings
 from assent.config.rules import policies_of, policy_faults
 from assent.core.question import counted

@@ -64,7 +64,7 @@ def _full(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _seconds(text: str) -> int:
-    from assent.contract.parts import parse_duration
+    from assent.contract.fields import parse_duration
 
     try:
         return int(parse_duration(text))

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, model_validator
 
 from assent.config.section import HttpUrl, Section
-from assent.contract.parts import Duration
+from assent.contract.fields import Duration
 from assent.core.match import Match
 from assent.core.principal import Mode, Principal, Role
 from assent.core.quotas import RateLimit

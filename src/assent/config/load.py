@@ -13,9 +13,7 @@ from assent.config import folders
 from assent.config.references import UNREAD, References
 from assent.config.trust import check_trusted
 from assent.contract.yaml_document import YamlDocument
-from assent.core.pins import RESTORE, Pin, Pins, pins_text, read_pins
 from assent.errors import Fault, FaultsError, SettingsError
-from assent.files import write_whole
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
@@ -302,21 +300,3 @@ def _fault(one: Any, document: YamlDocument) -> Fault:
 
     message, remedy = explain(one, names_at(Settings, loc[:-1]))
     return Fault(message, remedy, ".".join(map(str, loc)), file, line)
-
-
-def load_pins(path: Path) -> dict[str, dict[str, Pin]] | None:
-    """The pins in the lock file, or None if the file does not exist."""
-    try:
-        return read_pins(path.read_bytes().decode("utf-8"), str(path))
-    except FileNotFoundError:
-        return None
-    except UnicodeDecodeError:
-        raise SettingsError(Fault("not a lock file: it is not UTF-8 text", RESTORE, file=str(path))) from None
-    except OSError as error:
-        fault = Fault(f"cannot be read: {error.strerror}", "Correct the path or the file permissions", file=str(path))
-        raise SettingsError(fault) from None
-
-
-def write_pins(path: Path, pins: Mapping[str, Pins], option: str = "pins") -> None:
-    """Write the lock file in one step; `option` is named in the error where that cannot be done."""
-    write_whole(path, pins_text(pins), option)

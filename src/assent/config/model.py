@@ -14,7 +14,7 @@ from assent.config.preset import UNSAFE_HOSTS, root_guard, with_preset
 from assent.config.sandbox import OFF, GrantedPath, Sandbox
 from assent.config.section import HttpUrl, Section
 from assent.contract.digest import digest_of
-from assent.contract.parts import Duration, StepUp, Words
+from assent.contract.fields import Duration, StepUp, Words
 from assent.contract.profiles import Completeness, HistoricNames, profile_names
 from assent.core.default_step_up import DefaultStepUp
 from assent.core.principal import Role

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from assent.contract.contradictions import contradictions
 from assent.contract.digest import digest_of
-from assent.contract.parts import (
+from assent.contract.fields import (
     ArgumentSchema,
     Confirmation,
     Cost,

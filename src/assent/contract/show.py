@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from assent.contract.contradictions import exception_of
+from assent.contract.fields import FlowArguments, format_duration
 from assent.contract.model import Contract
-from assent.contract.parts import FlowArguments, format_duration
 from assent.contract.reader import read_contract
 from assent.contract.tiers import Risk
 from assent.contract.tool_definition import steps_up

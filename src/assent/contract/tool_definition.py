@@ -9,8 +9,8 @@ from typing import Any
 
 from assent.contract.contradictions import HOST_LEVERS
 from assent.contract.expressions import Condition
+from assent.contract.fields import format_duration
 from assent.contract.model import Contract, humanise
-from assent.contract.parts import format_duration
 from assent.contract.profiles import HINTS, WIRE_NAMES, HistoricNames, Profile
 from assent.contract.tiers import Risk, Tier
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from assent.contract.parts import StepUp
+from assent.contract.fields import StepUp
 from assent.contract.tiers import Risk
 from assent.core.principal import Principal, Rights
 

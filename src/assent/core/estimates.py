@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from assent.contract.parts import Cost
+from assent.contract.fields import Cost
 from assent.contract.pointers import MISSING, resolve
 
 # Totals come first, because a price can be per piece.

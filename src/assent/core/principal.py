@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 Kind = Literal["agent", "human", "service"]
@@ -70,10 +68,6 @@ class Principal:
         """The identity apart from its permissions: a renewed token with other scopes belongs to the same caller."""
         return (self.tenant, self.id, self.kind, self.mode, *(actor.identity for actor in self.actors))
 
-    def lacks(self, permissions: Iterable[str]) -> tuple[str, ...]:
-        """The permissions that no scope of this principal grants."""
-        return tuple(permission for permission in permissions if not grants(self.scopes, permission))
-
 
 def is_subject(principal_id: str) -> bool:
     """Whether an identity provider names this principal: `https://issuer|subject`."""
@@ -96,12 +90,3 @@ def person_of(principal_id: str) -> str:
 def person_key(principal_id: str) -> str:
     """The person behind an id, as people are counted: an identity provider may write their name in another case."""
     return unicodedata.normalize("NFKC", person_of(principal_id)).casefold()
-
-
-@lru_cache(maxsize=65_536)
-def grants(scopes: frozenset[str], permission: str) -> bool:
-    """Whether the scopes grant a permission: `*` grants all, `orders:*` its branch, any other scope itself."""
-    if "*" in scopes or permission in scopes:
-        return True
-    parts = permission.split(":")
-    return any(":".join(parts[:depth]) + ":*" in scopes for depth in range(1, len(parts)))

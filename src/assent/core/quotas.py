@@ -12,8 +12,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from assent.contract.digest import digest_of
+from assent.contract.fields import Duration
 from assent.contract.model import Contract
-from assent.contract.parts import Duration
 from assent.core.call import Call
 from assent.core.match import Match
 from assent.errors import Fault

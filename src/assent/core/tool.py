@@ -11,9 +11,9 @@ from typing import Any, Literal
 from assent.contract.digest import canonical
 from assent.contract.documents import Validate, checker
 from assent.contract.expressions import Condition
+from assent.contract.fields import Natural
 from assent.contract.member_names import Spelling
 from assent.contract.model import Contract
-from assent.contract.parts import Natural
 from assent.contract.pointers import places, tokens
 from assent.contract.profiles import HistoricNames, Profile, profile
 from assent.contract.tool_definition import Claims, read_claims

@@ -20,11 +20,11 @@ from assent.gateway.catalogue_refresh import CatalogueLoader, CatalogueLog, Serv
 from assent.gateway.first_sight import note_seen
 from assent.gateway.generation import Generation, assemble
 from assent.gateway.monitor import UpstreamMonitor
+from assent.gateway.operator_access import GatewayState
 from assent.gateway.runtime import Surroundings, open_runtime, same_ports
 from assent.gateway.served_tools import Contracts, ServedTools
 from assent.gateway.sessions.notifications import LISTS_CHANGED, TOOLS_CHANGED
 from assent.gateway.start_gate import StartGate
-from assent.gateway.state import GatewayState
 from assent.gateway.tool_names import ToolNamesKeeper
 from assent.ports import Ports, Store
 from assent.stores.open import open_store

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from assent.config.load import load_pins
+from assent.config.lock_file import load_pins
 from assent.config.model import Settings
 from assent.contract.binding import Binding, Offered, bind
 from assent.contract.files import WrittenContract, contract_paths, load_written

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ValidationError
 
 from assent.config.rules import PolicyEngine, load_engine
 from assent.contract.binding import ContractLookup
+from assent.contract.fields import parse_duration
 from assent.contract.files import contract_paths, load_written
 from assent.contract.model import Contract
-from assent.contract.parts import parse_duration
 from assent.contract.reader import read_contract
 from assent.core.identity_claims import further_claims, group_names, mode_of
 from assent.core.principal import Principal

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from assent.contract.parts import StepUp
+from assent.contract.fields import StepUp
 from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.gateway.auth.authenticator import digest_secret

@@ -5,7 +5,7 @@ It comes before a person is asked, and it reserves nothing: that is for `claim`.
 
 from __future__ import annotations
 
-from assent.contract.parts import Estimate
+from assent.contract.fields import Estimate
 from assent.contract.pointers import MISSING
 from assent.contract.tiers import Tier
 from assent.core.call import Call
@@ -14,6 +14,7 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Rights
 from assent.core.quotas import SpendBudget, quotas_of
 from assent.core.tool import Tool
+from assent.pipeline.authorize import missing_permissions
 from assent.pipeline.discover import absent_for
 from assent.pipeline.guard import guarded_text, remember
 from assent.pipeline.record import CallTrace
@@ -122,7 +123,7 @@ async def _estimated_price(call: Call, estimate: Estimate, ports: Ports, trace: 
 
 
 def _may_call(call: Call, other: Tool) -> bool:
-    return not absent_for(other, call.principal) and not call.principal.lacks(other.contract.permissions)
+    return not absent_for(other, call.principal) and not missing_permissions(call.principal, other.contract.permissions)
 
 
 async def _price_of_sibling(call: Call, ports: Ports) -> Price:

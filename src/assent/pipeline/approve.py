@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import unquote
 
-from assent.contract.parts import StepUp
+from assent.contract.fields import StepUp
 from assent.core.approval import Approval, ApprovalState, Decision, SignedDecision, Verdict, decision_digest
 from assent.core.audit import Entry, principal_values
 from assent.core.outcome import Refusal

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from dataclasses import replace
+from functools import lru_cache
 
 from assent.core.audit import Entry, principal_values
 from assent.core.call import Request
@@ -30,7 +31,7 @@ def authorize(
         raise stopped_refusal(stop)
     if principal.mode == "test" and not tool.has_test:
         raise Refusal("authorize.no_test_endpoint")
-    missing = principal.lacks(tool.permissions) if tool.permissions else ()
+    missing = missing_permissions(principal, tool.permissions) if tool.permissions else ()
     refused = bool(missing) and not _rehearses_locked(request, tool)
     if refused:
         trace.refuse_or_note("authorize", missing_permissions_refusal(tool, missing, principal, rules))
@@ -41,6 +42,20 @@ def authorize(
     return missing
 
 
+def missing_permissions(principal: Principal, permissions: Iterable[str]) -> tuple[str, ...]:
+    """The permissions that no scope of this principal grants."""
+    return tuple(permission for permission in permissions if not grants(principal.scopes, permission))
+
+
+@lru_cache(maxsize=65_536)
+def grants(scopes: frozenset[str], permission: str) -> bool:
+    """Whether the scopes grant a permission: `*` grants all, `orders:*` its branch, any other scope itself."""
+    if "*" in scopes or permission in scopes:
+        return True
+    parts = permission.split(":")
+    return any(":".join(parts[:depth]) + ":*" in scopes for depth in range(1, len(parts)))
+
+
 def may_see(principal: Principal, tool: Tool, rules: Rules) -> bool:
     """Whether a tool is listed: the same decision as for a call, except that locked tools are listed to all whom no
     policy forbids them.
@@ -49,7 +64,7 @@ def may_see(principal: Principal, tool: Tool, rules: Rules) -> bool:
         return False
     if rules.mode == "observe":
         return True
-    permitted = tool.visibility == "locked" or not principal.lacks(tool.contract.permissions)
+    permitted = tool.visibility == "locked" or not missing_permissions(principal, tool.contract.permissions)
     return permitted and not forbids_tool(principal, tool, rules.policies)
 
 

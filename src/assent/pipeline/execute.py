@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from assent.contract.documents import is_large, short_json
-from assent.contract.parts import as_time
+from assent.contract.fields import as_time
 from assent.contract.pointers import MISSING, resolve
 from assent.core.audit import Entry, call_facts
 from assent.core.call import Resume

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assent.contract.parts import StepUp
+from assent.contract.fields import StepUp
 from assent.core.call import Call
 from assent.core.default_step_up import CRITICAL
 from assent.core.outcome import Refusal

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from assent.config.load import load_pins
+from assent.config.lock_file import load_pins
 from assent.core.pins import pins_of, pins_text
 from assent.gateway.app import GatewayApp
 from support.console.plain_browser import Browser, signed_in

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from assent.contract.parts import Duration, parse_duration
+from assent.contract.fields import Duration, parse_duration
 from assent.core.approval import Verdict
 from assent.core.principal import Kind, Mode, Principal
 from assent.core.problems import CATALOGUE

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assent.contract.parts import FailureMode
+from assent.contract.fields import FailureMode
 from assent.ports import OutcomeUnknown, ToolFailed
 from assent.upstreams.openapi.result import Answered, failed_result
 

@@ -18,7 +18,7 @@ import httpx2
 from assent.checks.drill.standin import Reached, Standins, serve
 from assent.checks.drill.story import AgentCall, Definition, Ended, Story, asked, let_through, stopped
 from assent.config.callers import ApiKey, AuthSettings
-from assent.config.load import write_pins
+from assent.config.lock_file import write_pins
 from assent.config.model import AuditSettings, ConsoleSettings, SecretsSettings, Settings, UpstreamSettings
 from assent.config.rules import load_engine
 from assent.config.sandbox import SandboxSettings

@@ -14,7 +14,8 @@ from typing import Any
 from assent.checks.history.recorded_call import RecordedCall
 from assent.contract.model import Contract
 from assent.contract.pointers import pointer_to
-from assent.core.principal import Principal, grants
+from assent.core.principal import Principal
+from assent.pipeline.authorize import grants
 from assent.rules.guards import rule_names
 from assent.rules.guards.addresses import UNCLEAR, hosts_in
 

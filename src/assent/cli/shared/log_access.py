@@ -110,7 +110,7 @@ def selection(since: str | None, until: str | None, *, open_world: bool, **wante
 
 def moment(text: str) -> int:
     """A time or an age as milliseconds since 1970."""
-    from assent.contract.parts import parse_duration
+    from assent.contract.fields import parse_duration
 
     try:
         found = datetime.fromisoformat(text)

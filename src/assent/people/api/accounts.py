@@ -26,7 +26,7 @@ from assent.people.api.fields import ACCOUNT, Limit, OneOf, closed
 from assent.people.api.keys import check_name
 from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
-from assent.people.authorization_server.records import GrantStore
+from assent.people.authorization_server.grant_store import GrantStore
 from assent.people.passkey_records import passkeys_of, remove_passkey
 from assent.people.sessions import Sessions, check_recent
 from assent.upstreams.credentials import owner_of

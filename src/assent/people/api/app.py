@@ -15,7 +15,7 @@ from assent.core.outcome import Refusal
 from assent.errors import StoreError
 from assent.gateway.auth.challenges import Challenge
 from assent.gateway.generation import Generation
-from assent.gateway.state import GatewayState
+from assent.gateway.operator_access import GatewayState
 from assent.mcp import strict_json
 from assent.people.api.openapi import ALL, document
 from assent.people.api.operation import ApiRequest, Operation

@@ -17,7 +17,7 @@ from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.core.record_scope import is_operator
 from assent.errors import SettingsError, StoreError
-from assent.gateway.state import DefinitionChange
+from assent.gateway.operator_access import DefinitionChange
 from assent.people.api.fields import UpstreamName, closed
 from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem

@@ -9,7 +9,7 @@ from annotated_types import Len
 from pydantic import StringConstraints
 from typing_extensions import TypedDict
 
-from assent.contract.parts import parse_duration
+from assent.contract.fields import parse_duration
 from assent.core.api_keys import MOST_NAME, KeyRecord, key_entry, key_json, name_fault, word_fault
 from assent.core.principal import KINDS, ROLES, Principal, person_of
 from assent.core.record_scope import is_operator

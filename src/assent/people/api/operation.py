@@ -18,8 +18,8 @@ from assent.config.model import Settings
 from assent.core.approval import SignedDecision
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
+from assent.gateway.operator_access import GatewayState
 from assent.gateway.recent_calls import RecentCalls
-from assent.gateway.state import GatewayState
 from assent.people.api.fields import ACCOUNT, ID, NAME, NoFields, PlainSchema
 from assent.people.api.problems import ApiProblem
 from assent.pipeline.authorize import StopSwitches

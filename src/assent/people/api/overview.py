@@ -7,7 +7,7 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
 
-from assent.contract.parts import format_duration
+from assent.contract.fields import format_duration
 from assent.core.call import Call
 from assent.core.principal import Principal
 from assent.core.problems import CATALOGUE

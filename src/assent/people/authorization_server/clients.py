@@ -23,8 +23,8 @@ from pydantic import AnyUrl, ValidationError
 
 from assent.core.document import Document
 from assent.core.limited_dict import LimitedDict
-from assent.core.principal import grants
 from assent.gateway.auth.authenticator import digest_secret
+from assent.pipeline.authorize import grants
 from assent.ports import Store
 from assent.upstreams.http.fetch import fetch
 

@@ -25,7 +25,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route, Router
 
 from assent.people.authorization_server.clients import OAuthClients
-from assent.people.authorization_server.records import Family, Grant, GrantStore
+from assent.people.authorization_server.grant_store import Family, Grant, GrantStore
 from assent.web.asgi import App, Receive, Scope, Send
 
 MOST_BODY = 64 * 1024

@@ -14,7 +14,7 @@ from assent.core.principal import Principal
 from assent.core.tool import Tool
 from assent.gateway.app import GatewayApp, open_gateway
 from assent.gateway.metrics import CallCounters
-from assent.gateway.state import DefinitionChange, GatewayState, UpstreamStatus
+from assent.gateway.operator_access import DefinitionChange, GatewayState, UpstreamStatus
 from assent.gateway.status_pages import StatusPages
 from assent.people.console.start import console_in_front, keep_address, store_mark
 from assent.web.asgi import App, Receive, Scope, Send

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from assent.config.model import ConsoleSettings
 from assent.core.principal import ROLES, Principal
 from assent.gateway.auth.host_origin import HostOriginPolicy
-from assent.gateway.state import GatewayState
+from assent.gateway.operator_access import GatewayState
 from assent.people.api.operation import OPERATIONS, ApiRequest
 from assent.people.api.problems import ApiProblem
 from assent.people.console.templating import render_template

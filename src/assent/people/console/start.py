@@ -12,14 +12,14 @@ import orjson
 from assent.core.document import Document
 from assent.core.principal import Principal
 from assent.gateway.auth.authenticator import digest_secret
-from assent.people.authorization_server.records import EMBEDDED_PATHS, grant_store
+from assent.people.authorization_server.grant_store import EMBEDDED_PATHS, grant_store
 from assent.ports import Store
 from assent.web.asgi import App, LazyApp, Receive, Scope, Send
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
     from assent.gateway.generation import Generation
-    from assent.gateway.state import GatewayState
+    from assent.gateway.operator_access import GatewayState
     from assent.people.console.app import Console
     from assent.people.console.oidc import OidcClient
 

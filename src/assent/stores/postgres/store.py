@@ -17,7 +17,7 @@ from assent.errors import StoreError
 from assent.stores.batched_store import entry_row
 from assent.stores.operations import StoreOperation
 from assent.stores.postgres.database import CUT, FAILURES, Database
-from assent.stores.postgres.records import CHANNEL, SQL, load
+from assent.stores.postgres.tables import CHANNEL, SQL, load
 from assent.stores.postgres.writer import PostgresWriter
 from assent.stores.record_rules import Records
 from assent.stores.sql_store import SqlStore

@@ -20,7 +20,7 @@ from assent.errors import StoreError
 from assent.stores.batching import LINGER, MOST_NOTES, Item, apply, operations_in, take_batch
 from assent.stores.operations import StoreOperation, Sweep
 from assent.stores.optimistic_claims import OptimisticClaims
-from assent.stores.postgres import records as stored
+from assent.stores.postgres import tables
 from assent.stores.postgres.database import FAILURES, Database
 from assent.stores.record_rules import Records
 
@@ -142,12 +142,12 @@ class PostgresWriter:
 
     async def _try(self, connection: Any, batch: Sequence[Item], operations: Sequence[StoreOperation[Any]]) -> None:
         try:
-            await connection.execute(self._database.begin(stored.SQL["begin"]))
+            await connection.execute(self._database.begin(tables.SQL["begin"]))
             records = await self._apply_and_write_claims(connection, batch, operations)
-            first = await stored.keep_rest(connection, records)
+            first = await tables.keep_rest(connection, records)
             for operation in operations:
                 if isinstance(operation, Sweep):
-                    operation.value = await stored.prune(connection, operation)
+                    operation.value = await tables.prune(connection, operation)
         except BaseException:
             self._started.forget()
             await self._roll_back(connection)
@@ -164,16 +164,16 @@ class PostgresWriter:
         self, connection: Any, batch: Sequence[Item], operations: Sequence[StoreOperation[Any]]
     ) -> Records:
         """Apply the batch and write the claims. If an assumed claim has changed, read all of them and start over."""
-        records = self._apply(batch, await stored.load(connection, operations, self._started))
-        if self._started.can_write_optimistically(operations, records) and await stored.keep_claims(
+        records = self._apply(batch, await tables.load(connection, operations, self._started))
+        if self._started.can_write_optimistically(operations, records) and await tables.keep_claims(
             connection, records
         ):
             return records
         self._started.forget()
         await connection.execute("ROLLBACK")
-        await connection.execute(self._database.begin(stored.SQL["begin"]))
-        records = self._apply(batch, await stored.load(connection, operations))
-        if not await stored.keep_claims(connection, records):
+        await connection.execute(self._database.begin(tables.SQL["begin"]))
+        records = self._apply(batch, await tables.load(connection, operations))
+        if not await tables.keep_claims(connection, records):
             raise StoreError(
                 "Claims changed while this process held the lock. Find out which other program writes to this database."
             )
@@ -200,8 +200,8 @@ class PostgresWriter:
             raise self._database.failure(error) from error
         try:
             connection = await self._connect()
-            await connection.execute(self._database.begin(stored.SQL["begin"]))
-            found = await connection.fetch(stored.SQL["leaves"], first, first + len(rows))
+            await connection.execute(self._database.begin(tables.SQL["begin"]))
+            found = await connection.fetch(tables.SQL["leaves"], first, first + len(rows))
             await connection.execute("ROLLBACK")
         except FAILURES:
             raise self._database.failure(error) from error

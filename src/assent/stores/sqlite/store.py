@@ -20,7 +20,7 @@ from assent.stores.operations import StoreOperation
 from assent.stores.record_rules import Records
 from assent.stores.sql_store import SqlStore
 from assent.stores.sqlite.database_file import BUSY, failure, open_reader, open_writer, watch
-from assent.stores.sqlite.records import Tables
+from assent.stores.sqlite.tables import Tables
 from assent.stores.sqlite.writer import SqliteWriter
 
 T = TypeVar("T")

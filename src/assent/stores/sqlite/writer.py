@@ -22,7 +22,7 @@ from assent.stores.batching import LINGER, MOST_NOTES, CommitBatcher, Item, appl
 from assent.stores.operations import StoreOperation, Sweep
 from assent.stores.record_rules import Records
 from assent.stores.sqlite.database_file import try_until, wait_to_begin
-from assent.stores.sqlite.records import Tables
+from assent.stores.sqlite.tables import Tables
 
 _BAD_VALUE = (
     sqlite3.IntegrityError,

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from assent.contract.parts import FailureMode
+from assent.contract.fields import FailureMode
 from assent.contract.tiers import Tier
 from assent.core.problems import error_result
 from assent.ports import OutcomeUnknown, ToolFailed

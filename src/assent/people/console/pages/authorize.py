@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from assent.config.callers import EmbeddedServer
 from assent.core.audit import Entry, principal_values
-from assent.people.authorization_server.records import Grant, grant_store, pending_step_up
+from assent.people.authorization_server.grant_store import Grant, grant_store, pending_step_up
 from assent.people.console.page import EVERYONE, PageError, PageRequest, on
 from assent.people.console.pages.signin import sign_in_again
 

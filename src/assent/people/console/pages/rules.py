@@ -16,13 +16,13 @@ from assent.audit.log_reader import first_at
 from assent.config.load import parse_settings
 from assent.config.references import References
 from assent.config.rules import rules_of
-from assent.contract.parts import format_duration
+from assent.contract.fields import format_duration
 from assent.core.match import Match
 from assent.core.quotas import RateLimit, SpendBudget
 from assent.core.tool import Tool
 from assent.errors import SettingsError
 from assent.features import load_feature
-from assent.gateway.state import GatewayState
+from assent.gateway.operator_access import GatewayState
 from assent.people.api.audit_entry import may_look
 from assent.people.api.feed import line_json, moment
 from assent.people.api.overview import check_staff

@@ -11,7 +11,7 @@ import orjson
 from pydantic import Field
 
 from assent.contract.digest import digest_of
-from assent.contract.parts import Duration, format_duration
+from assent.contract.fields import Duration, format_duration
 from assent.core.quotas import RateSlot
 from assent.rules.guards.context import NO_CONTEXT, Context
 from assent.rules.guards.mailboxes import read_mailboxes

@@ -1,4 +1,4 @@
-"""The parts of a contract, such as confirmation, idempotency and hints."""
+"""The fields of a contract that have fields of their own, such as confirmation, idempotency and hints."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from assent.config.load import load_pins, write_pins
+from assent.config.lock_file import load_pins, write_pins
 from assent.config.model import Settings, UpstreamSettings
 from assent.core.pins import PinChange, Pins, accepted_pins, compare, pin_digest
 from assent.core.principal import Principal
