@@ -176,11 +176,13 @@ class FlowControl:
         before = len(seen)
         try:
             trust = seen.remember(origin, result, trusts_text, readings, whole)
-            if trust:
-                seen.note(origin.at, origin.tool, trust, len(seen) - before)
         except Exception:  # What cannot be read may be anything; the call itself has run.
-            seen.forgot, seen.untrusted = True, seen.untrusted or origin
-        self._grow(len(seen) - before)
+            trust, seen.forgot, seen.untrusted = "", True, seen.untrusted or origin
+        new = len(seen) - before
+        if trust:
+            seen.note(origin.at, origin.tool, trust, new)
+        if new:
+            self._grow(new)
 
     def take(
         self,
@@ -194,7 +196,8 @@ class FlowControl:
     ) -> dict[str, Any]:
         """Remember a result of a tool in the conversation of a principal."""
         seen = self._conversation(principal, given, now)
-        self._hear(seen, given)
+        if given is not None:
+            self._hear(seen, given)
         labels, origin = _labels_and_origin(tool, result, now)
         self._enter(seen, origin, result, labels.trusts_text, readings, whole)
         return with_label(result, labels) if self.emits_labels else result
@@ -266,14 +269,16 @@ class FlowControl:
     def _conversation(self, principal: Principal, given: ConversationRef | None, now: float) -> Conversation:
         """The conversation of a call. A name counts only for its own caller, so no other can write into it."""
         key = (principal.tenant, principal.id, given.name if given is not None else "")
-        seen = self._memory.conversations.get(key)
+        memory = self._memory
+        seen = memory.conversations.get(key)
         if seen is None or (not key[2] and now - seen.used_at > self.window):
             if seen is not None:
-                self._memory.size -= len(seen)
-            seen = self._memory.conversations[key] = Conversation(self._memory.hash, *key)
-        self._memory.conversations.move_to_end(key)
+                memory.size -= len(seen)
+            seen = memory.conversations[key] = Conversation(memory.hash, *key)
+        memory.conversations.move_to_end(key)
         seen.used_at = now
-        self._grow(0)
+        if memory.size > MOST_IN_ALL or len(memory.conversations) > MOST_CONVERSATIONS:
+            self._grow(0)
         return seen
 
     def _hear(self, seen: Conversation, given: ConversationRef | None, read: _Heard | None = None) -> None:

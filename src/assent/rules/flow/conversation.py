@@ -160,41 +160,43 @@ class Conversation:
         """
         texts, numbers, is_all = leaves_of(arguments)
         passing = [number for number in numbers if len(number) > 5]  # Equal short numbers mean many things.
-        found = not is_all
+        found: tuple[list[str], list[str]] = [], []
+        is_cut, exact, (other, links) = not is_all, numbers, found
         for text in texts:
             reading = readings[text]
+            _, form, bare = reading.value
+            exact.append(form)
+            if bare != form:
+                other.append(bare)
             if len(text) <= MOST_FIELD:
-                passing.append(reading.value[1])
+                passing.append(form)
             if reading.is_cut:
-                found = True
-            for value in reading.all_values:
-                if value[0] != "amount":
-                    passing.append(value[1])
-        return found or self._may_know(numbers, texts, readings), list(map(self.hash, passing))
+                is_cut = True
+            for kind, form, bare in reading.all_values:
+                exact.append(form)
+                if bare != form:
+                    other.append(bare)
+                if kind != "amount":
+                    passing.append(form)
+                    if kind == "link":
+                        links.append(form)
+        return is_cut or self._may_know(exact, other, texts, links), list(map(self.hash, passing))
 
     def pass_in(self, keys: list[int]) -> None:
         """Remember the values that a call passes to its tool, so that a result cannot make them trusted."""
         self.passed.update(keys[: max(0, MOST_REMEMBERED - len(self.passed))])
 
-    def _may_know(self, numbers: list[str], texts: list[str], readings: Readings) -> bool:
-        """Whether a value that is suspicious can be found by one of its forms, by a host or by an amount."""
+    def _may_know(self, exact: list[str], squeezed: list[str], texts: list[str], links: list[str]) -> bool:
+        """Whether a value that is suspicious can be found by one of these forms, by a host or by an amount."""
         if not self.values or self.is_harmless:
             return False
-        hashed, risky, exact, squeezed, links = self.hash, self.risky, numbers.copy(), [], []
-        for text in texts:
-            reading = readings[text]
-            for kind, form, bare in (reading.value, *reading.all_values):
-                exact.append(form)
-                if bare != form:
-                    squeezed.append(bare)
-                if kind == "link":
-                    links.append(form)
+        hashed, risky = self.hash, self.risky
         disguised, values = self.disguised.keys(), self.values.keys()
         keys = list(map(hashed, exact))
         if not (risky.isdisjoint(keys) and disguised.isdisjoint(keys)):
             return True
         keys = list(map(hashed, squeezed))
-        if not (values.isdisjoint(keys) and disguised.isdisjoint(keys)):
+        if keys and not (values.isdisjoint(keys) and disguised.isdisjoint(keys)):
             return True
         if not risky:
             return False

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 import orjson
 
@@ -57,6 +58,12 @@ class _Result(NamedTuple):
     size: int
 
 
+_as_result = cast(
+    "Callable[[tuple[Conversation, str, float, str | Mapping[str, Any], int]], _Result]",
+    partial(tuple.__new__, _Result),
+)
+
+
 class RecordMemory:
     """The newest results of all conversations of this process."""
 
@@ -76,7 +83,7 @@ class RecordMemory:
         body = body or result.get("structuredContent")
         if not body:
             return
-        self._results.append(_Result(conversation, tool, at, body, size))
+        self._results.append(_as_result((conversation, tool, at, body, size)))
         self._size += size
         while self._size > MOST_IN_ALL or len(self._results) > MOST_RESULTS:
             self._size -= self._results.popleft().size

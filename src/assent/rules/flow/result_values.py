@@ -176,9 +176,12 @@ class ResultValues:
                 if self._characters < 0:
                     self.is_cut = True
                     break
-                self._scalar(item, names, about)
-            elif kind is int or kind is float:
-                numbers.append(number_of(item))
+                if "@" in item:
+                    self._scalar(item, names, about)
+                else:
+                    self._field(item, names, about)
+            elif kind is int:
+                numbers.append(str(item) if item >= 0 else number_of(item))
             elif item is None or kind is bool:
                 continue
             elif self.parts < 0:
@@ -190,7 +193,7 @@ class ResultValues:
             else:
                 numbers.append(number_of(item))
         if numbers:
-            self.sightings += zip(numbers, numbers, repeat(True), repeat(names), repeat(""))
+            self.sightings += [(number, number, True, names, "") for number in numbers]
 
     def _walk_record(self, node: Mapping[str, Any], names: tuple[str, ...]) -> None:
         """A record. The texts that name it are its title, sender, file name and the like."""

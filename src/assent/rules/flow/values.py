@@ -65,11 +65,12 @@ _MARKS = re.compile(r"[@.:\d]")
 _SENTENCE_END = re.compile(r"\.[A-Z]")
 _SENTENCE = re.compile(r"(?<=[a-z0-9])\.(?=[A-Z][a-z]+\b(?![\w.+-]*@))")
 _NUMBER = re.compile(r"(?<![\w.,+-])\+?\d(?:[ ()./-]{0,2}\d){7,18}(?![\w-])")
-_AMOUNT = re.compile(  # It begins with the digit, because a search for one character is fast.
+# These two begin with a character, because a search for one is fast.
+_AMOUNT = re.compile(
     r"\d(?<![\w.,-]\d)"
     r"(?:\d{0,2}(?:[, ']\d{3})+(?:\.\d{1,2})?(?![\w,])|\d{0,8}(?:[.,]\d{1,2})?(?![\w,]|\.\d))"
 )
-_ID = re.compile(r"(?<![\w@./-])(?:[a-z]+[_-]?\d|\d+[_-]?[a-z])[a-z0-9_-]{2,80}(?![\w@])")
+_ID = re.compile(r"[a-z\d](?<![\w@./-].)(?:(?<=[a-z])[a-z]*[_-]?\d|(?<=\d)\d*[_-]?[a-z])[a-z0-9_-]{2,80}(?![\w@])")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _LONG_NUMBER = re.compile(r"\d(?:[ ()./-]{0,2}\d){5}")
 _GAPS = b" .-"
