@@ -60,6 +60,7 @@ _ACCOUNT = re.compile(
     r"(?<![\w-])[a-z]{2}\d\d(?:[a-z0-9]{10,30}|[ -][a-z0-9]{4}(?:[ -](?=[a-z]{0,3}\d)[a-z0-9]{1,4}){2,8})(?![\w-])"
 )
 _DOTTED = re.compile(r"\.[^\W\d_]{2}")
+_NUMBERS = re.compile(r"\d \d")
 _MARKS = re.compile(r"[@.:\d]")
 """Every kind of value has one of these."""
 _SENTENCE_END = re.compile(r"\.[A-Z]")
@@ -89,11 +90,11 @@ _SHAPE = bytes(
     for one in range(256)
 )
 """Tells digits, letters, gaps and other signs apart."""
-_ACCOUNT_STARTS = " aa00", ".aa00", ",aa00"
 _AROUND_WORD = ".,;:!?()\"'<>[]{}*`~"
 _BEFORE_AMOUNT, _AFTER_AMOUNT = "$#(\"'", ".;:!?)\"'"
 _PLAIN_ADDRESS = re.compile(r"(?:[a-z]{1,31}\.)?[a-z]{1,31}[0-9]{0,7}@(?:[a-z][a-z-]{0,62}\.){1,8}[a-z]{2,24}")
-"""An address that cannot be read as anything else besides."""
+_PLAIN_LINK = re.compile(r"https?://[a-z][a-z0-9-]{0,62}(?:\.[a-z0-9-]{1,63}){1,8}(/[a-z0-9/-]{0,500})?")
+"""An address, and a link, that cannot be read as anything else besides; the path of the link can have amounts."""
 _BEFORE_NUMBER = "0123456789+-.iInN \t\n\r\v\f\x1c\x1d\x1e\x1f"
 """How a text begins that `float` can read."""
 _LETTERS, _DIGITS = "abcdefghijklmnopqrstuvwxyz", "0123456789"
@@ -230,13 +231,14 @@ class Reading:
         return [*self.values, *(value for one in hidden for value in one.values)] if hidden else self.values
 
     def _find_whole(self, plain: str, found: list[Value]) -> Value | None:
-        is_ascii = self.text.isascii()
+        is_ascii, bare, link = self.text.isascii(), self.squeezed, ""
         if not is_ascii and _MARKS.search(self.text) is None:
             return None
-        bare, link = self.squeezed if is_ascii else squeezed(plain), ""
         for value in found:
             kind = value[0]
             if kind in ("address", "account", "phone"):
+                if not is_ascii:
+                    is_ascii, bare = True, squeezed(plain)
                 if bare == value.squeezed:
                     return value
             elif kind in ("link", "file"):
@@ -291,20 +293,28 @@ def _all_in(plain: str) -> list[Value]:
         if whole.isdigit() and (part.isdigit() or whole == number):
             if len(whole) < 10 and len(part) < 3:
                 amounts.append(_as_value(("amount", amount_of(number), whole + part)))
+        elif "://" in word and (link := _PLAIN_LINK.fullmatch(word)) is not None:
+            _add_links(word, links)
+            amounts += _amounts_in(link[1]) if link[1] else ()
         elif _MARKS.search(word) is not None:
             _search(word, addresses, links, amounts, ids)
     # Only amounts, accounts and phone numbers can contain a gap.
     if not plain.isascii():
-        amounts, accounts = _amounts_in(plain), _accounts_in(plain)
+        amounts = amounts if _NUMBERS.search(plain) is None else _amounts_in(plain)
+        accounts = _accounts_in(plain)
     else:
         shape = plain.encode().translate(_SHAPE)
         if "0 0" in (signs := shape.decode()):
             amounts = _amounts_in(plain)
         digits = shape.translate(None, _GAPS).decode()
-        if "000000" in digits and ("00000000" in digits or any(start in f" {signs}" for start in _ACCOUNT_STARTS)):
+        if "000000" in digits and ("00000000" in digits or _may_begin_account(signs)):
             accounts = _accounts_in(plain)
     every = [*addresses, *links, *accounts, *amounts, *ids]
     return list(dict.fromkeys(every)) if len(every) > 1 else every
+
+
+def _may_begin_account(shape: str) -> bool:
+    return shape.startswith("aa00") or " aa00" in shape or ".aa00" in shape or ",aa00" in shape
 
 
 def _scan(plain: str) -> list[Value]:
@@ -346,7 +356,7 @@ def _accounts_in(plain: str) -> list[Value]:
 
 
 def _add_links(text: str, links: list[Value]) -> None:
-    if text.rpartition(".")[2] in _FILES and "://" not in text and "/" not in text:
+    if "/" not in text and text.rpartition(".")[2] in _FILES:
         links.append(Value("file", text, squeezed(text)))
         return
     bare = bare_link(text)
@@ -415,9 +425,8 @@ def exact(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """The words of a text as a person reads them: without case, accents, look-alike letters and punctuation."""
-    if text.isascii():
-        return text.encode().translate(_SPACED).decode().split()
-    return _WORD.findall(skeleton(text))
+    plain = text if text.isascii() else skeleton(text)
+    return plain.encode().translate(_SPACED).decode().split() if plain.isascii() else _WORD.findall(plain)
 
 
 def squeezed(text: str) -> str:

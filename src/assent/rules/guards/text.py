@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 import unicodedata
 from collections.abc import Callable, Collection
 from functools import lru_cache
@@ -16,6 +17,7 @@ _DRAWN = re.compile(
     r"|(?:PARENTHESIZED|TAG) LATIN (?:SMALL|CAPITAL) LETTER|LATIN LETTER SMALL CAPITAL"
     r"|LATIN (?:SMALL|CAPITAL) LETTER(?: TURNED)?(?= [A-Z](?: WITH .*)?\Z)) ([A-Z])(?: WITH .*)?"
 )
+_USUAL = frozenset(map(chr, range(128))).difference(string.ascii_uppercase)
 _GAP = re.compile(r"\s+")
 
 
@@ -24,11 +26,21 @@ def fold(text: str) -> str:
     space.
     """
     if text.isascii():
-        return _GAP.sub(" ", text.lower())
+        return _with_spaces(text.lower())
     seen = _without(text, BLANK.intersection(text))  # Before normalising, which would turn some of them into others.
     normal = unicodedata.normalize("NFKC", seen)
-    shown = _without(normal, {c for c in set(normal) if unicodedata.category(c) in ("Cf", "Mn")})
-    return _GAP.sub(" ", shown.casefold())
+    shown = _without(normal, {c for c in _unusual(normal) if unicodedata.category(c) in ("Cf", "Mn")})
+    return _with_spaces(shown.casefold())
+
+
+def _with_spaces(text: str) -> str:
+    """The text with each gap as one space."""
+    return text if text.isprintable() and "  " not in text else _GAP.sub(" ", text)
+
+
+def _unusual(text: str) -> set[str]:
+    """The characters of a text that can be drawn like others: all but most of ASCII."""
+    return set(text).difference(_USUAL)
 
 
 def _without(text: str, characters: Collection[str]) -> str:
@@ -50,12 +62,13 @@ def skeleton(text: str) -> str:
     if plain.isascii():
         return plain
     normal = unicodedata.normalize("NFKD", plain)
-    return _each(_without(normal, {c for c in set(normal) if unicodedata.category(c) in _ATTACHED}), _plain_letter)
+    return _each(_without(normal, {c for c in _unusual(normal) if unicodedata.category(c) in _ATTACHED}), _plain_letter)
 
 
 def _each(text: str, change: Callable[[str], str]) -> str:
-    """The text with each of its characters changed."""
-    return text.translate({ord(c): new for c in set(text) if (new := change(c)) != c})
+    """The text with each of its unusual characters changed."""
+    changed = {ord(c): new for c in _unusual(text) if (new := change(c)) != c}
+    return text.translate(changed) if changed else text
 
 
 def name_key(text: str) -> str:
