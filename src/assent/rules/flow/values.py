@@ -293,6 +293,9 @@ def _all_in(plain: str) -> list[Value]:
         if whole.isdigit() and (part.isdigit() or whole == number):
             if len(whole) < 10 and len(part) < 3:
                 amounts.append(_as_value(("amount", amount_of(number), whole + part)))
+        elif word[0] >= "a" and word.replace("-", "").replace("_", "").isalnum():
+            if (found_id := _ID.match(word)) is not None:
+                ids.append(_as_value(("id", found_id[0], squeezed(found_id[0]))))
         elif "://" in word and (link := _PLAIN_LINK.fullmatch(word)) is not None:
             _add_links(word, links)
             amounts += _amounts_in(link[1]) if link[1] else ()
