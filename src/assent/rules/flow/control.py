@@ -95,7 +95,9 @@ class FlowControl:
     def _look_at(self, call: Call, seen: Conversation, readings: Readings) -> tuple[list[int], tuple[Concern, ...]]:
         """The hashes of a call's values, and what is to be asked about. It changes nothing."""
         known, keys = seen.look_at(call.arguments, readings)
-        return keys, () if seen.is_harmless else self._concerns(call, seen, readings, may_know=known)
+        if not (known or seen.phrases or seen.user.words or seen.forgot or self.by == "labels") or seen.is_harmless:
+            return keys, ()
+        return keys, self._concerns(call, seen, readings, may_know=known)
 
     def _decide(
         self,
@@ -124,7 +126,7 @@ class FlowControl:
         readings = call.scratch.pop("readings", None) if call.scratch is not None else None
         whole = written(result)
         who, name = call.principal, call.conversation.name if call.conversation is not None else ""
-        self._memory.records.keep((who.tenant, who.id, name), call.tool.name, result, now, len(whole))
+        self._memory.records.keep((who.tenant, who.id, name), call.tool.name, result, now, len(whole), whole)
         if len(whole) > AT_ONCE:
             return self._remember_apart(call, result, now, readings, whole)
         return self.take(call.principal, call.conversation, call.tool, result, now, readings, whole)

@@ -223,7 +223,8 @@ class Conversation:
         """
         if len(self.passed) >= MOST_REMEMBERED:  # Any value of it could be one that was passed in.
             origin = origin._replace(trusted=False)
-        text_origin = origin if trusts_text else origin._replace(trusted=False)
+        is_same = trusts_text or not origin.trusted
+        text_origin = origin if is_same else Origin(origin.tool, origin.at, False, origin.private)
         if not origin.trusted and self.untrusted is None:
             self.untrusted = origin
         if origin.private and self.private is None:

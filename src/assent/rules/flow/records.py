@@ -54,12 +54,12 @@ class _Result(NamedTuple):
     conversation: Conversation
     tool: str
     at: float
-    body: str | Mapping[str, Any]
+    body: str | bytes | Mapping[str, Any]
     size: int
 
 
 _as_result = cast(
-    "Callable[[tuple[Conversation, str, float, str | Mapping[str, Any], int]], _Result]",
+    "Callable[[tuple[Conversation, str, float, Any, int]], _Result]",
     partial(tuple.__new__, _Result),
 )
 
@@ -71,8 +71,19 @@ class RecordMemory:
         self._results: deque[_Result] = deque()
         self._size = 0
 
-    def keep(self, conversation: Conversation, tool: str, result: Mapping[str, Any], at: float, size: int) -> None:
-        """Keep a result of so many bytes as it is: its text, or its structured content if it has no text."""
+    def keep(
+        self,
+        conversation: Conversation,
+        tool: str,
+        result: Mapping[str, Any],
+        at: float,
+        size: int,
+        whole: bytes | str | None = None,
+    ) -> None:
+        """Keep a result of so many bytes: its text, or if it has none, its structured content.
+
+        If the result is given as JSON too, that is kept instead of its structured content, which takes more memory.
+        """
         if size > MOST_OF_A_RESULT:
             return
         content = result.get("content")
@@ -80,9 +91,12 @@ class RecordMemory:
         if content and isinstance(content, list):
             texts = [one.get("text") for one in content if isinstance(one, Mapping)]
             body = "\n\n".join(one for one in texts if isinstance(one, str))
-        body = body or result.get("structuredContent")
         if not body:
-            return
+            body = result.get("structuredContent")
+            if not body:
+                return
+            if type(whole) is bytes and type(body) is dict:
+                body = whole
         self._results.append(_as_result((conversation, tool, at, body, size)))
         self._size += size
         while self._size > MOST_IN_ALL or len(self._results) > MOST_RESULTS:
@@ -118,9 +132,9 @@ def _wanted(call: Call) -> dict[str, tuple[str, Any]]:
     return wanted
 
 
-def _fields_in(body: str | Mapping[str, Any], wanted: Mapping[str, str]) -> Iterator[tuple[str, Fields]]:
+def _fields_in(body: str | bytes | Mapping[str, Any], wanted: Mapping[str, str]) -> Iterator[tuple[str, Fields]]:
     """What the records with these values say of themselves; `wanted` has the argument of each value."""
-    parsed: Any = body
+    parsed: Any = orjson.loads(body)["structuredContent"] if isinstance(body, bytes) else body
     if isinstance(body, str):
         wanted = {text: name for text, name in wanted.items() if text in body}
         try:

@@ -101,7 +101,10 @@ class ResultValues:
         self._structured = result.get("structuredContent")
         self._written: frozenset[str] | None = None
         self._joined = ""
-        if self._structured is not None:
+        if type(self._structured) is dict:
+            self.parts -= 1
+            self._walk_record(self._structured, ())
+        elif self._structured is not None:
             self._walk((self._structured,), ("",), ())
         for block in result.get("content") or ():
             if self.parts < 0:
