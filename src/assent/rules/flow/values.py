@@ -27,11 +27,11 @@ _SPACED = _LOWER.translate(bytes.maketrans(_OTHER, b" " * len(_OTHER)))
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX = re.compile(r"\b(?:[0-9a-fA-F]{12,}|(?:[0-9a-fA-F]{2}[ :]){5,}[0-9a-fA-F]{2})\b")
 _SOME_HEX = re.compile(r"[0-9a-fA-F][0-9a-fA-F](?:[0-9a-fA-F]{10}|[ :][0-9a-fA-F]{2}[ :])")
-_HEX_PAIRS = re.compile(r"[ :][0-9a-fA-F]{2}[ :][0-9a-fA-F]{2}")
 _ENCODED = b"+-/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
-_KIND_OF_SIGN = {**dict.fromkeys(_ENCODED, "a"), **dict.fromkeys(b"%&", "%"), **dict.fromkeys(b"[({", "(")}
-_HIDING = bytes(ord(" " if chr(one).isspace() else _KIND_OF_SIGN.get(one, chr(one))) for one in range(128)) + bytes(128)
-"""Turns what base64 and hexadecimal encodings are made of into `a`, and gaps, brackets, `%` and `&` into one each."""
+_SIGNS_OF_HIDING = dict.fromkeys(_ENCODED, "a") | dict.fromkeys(b" :\t\n\v\f\r\x1c\x1d\x1e\x1f", " ")
+_SIGNS_OF_HIDING |= dict.fromkeys(b"%&", "%") | dict.fromkeys(b"[({", "(") | {46: ".", 64: "@"}
+_HIDING = bytes(ord(_SIGNS_OF_HIDING.get(one, ",")) for one in range(256))
+"""Turns what base64 and hexadecimal encodings are made of into `a`, colons into spaces, and brackets into one."""
 _DIGIT = re.compile(r"\d")
 _DISGUISED_SIGN = re.compile(
     r"\s(?:dot|punkt|arroba)\s|[\[({](?:at|dot|@|\.)[\])}]|\s[@.]\s|\w\s@|@\s\w", re.IGNORECASE
@@ -205,6 +205,8 @@ class Reading:
             self._read(text)
             return
         self.values = []
+        if size < 11:
+            self._hidden = ()
         if 7 < size < 20:
             self.value = self.whole = value = _as_value(("account", digits, digits))
             self.values.append(value)
@@ -227,8 +229,13 @@ class Reading:
     @property
     def all_values(self) -> list[Value]:
         """The values in the beginning of the text and in what it hides."""
-        hidden = self.hidden if self._hidden is None else self._hidden
-        return [*self.values, *(value for one in hidden for value in one.values)] if hidden else self.values
+        if self._hidden is None and not may_hide(self.text):
+            self._hidden = ()
+        return (
+            [*self.values, *(value for one in self.hidden for value in one.values)]
+            if self._hidden != ()
+            else self.values
+        )
 
     def _find_whole(self, plain: str, found: list[Value]) -> Value | None:
         is_ascii, bare, link = self.text.isascii(), self.squeezed, ""
@@ -444,7 +451,7 @@ def may_hide(text: str) -> bool:
     if not text.isascii():
         return True
     shape = text.encode().translate(_HIDING).decode()
-    if "%" in shape or "aaaaaaaaaaaa" in shape or (len(text) > 16 and _may_have_pairs(text)):
+    if "%" in shape or "aaaaaaaaaaaa" in shape or "aa aa aa aa aa aa" in shape:
         return True
     return (" " in shape or "(" in shape) and _may_be_spoken(text, shape)
 
@@ -457,11 +464,6 @@ def _may_be_spoken(text: str, shape: str) -> bool:
     if "dot" in lower or "punkt" in lower or "arroba" in lower:
         return True
     return "(" in shape and _BRACKETED.search(text) is not None
-
-
-def _may_have_pairs(text: str) -> bool:
-    """Whether a text can have six pairs of hexadecimal digits with gaps."""
-    return text.count(" ") + text.count(":") > 4 and _HEX_PAIRS.search(text) is not None
 
 
 def decoded(text: str) -> Iterator[str]:
