@@ -140,7 +140,7 @@ def test_doctor_reads_the_contracts_and_policies_that_the_configuration_names(tm
 def test_doctor_accepts_the_folder_of_keys_that_a_command_made(tmp_path: Path) -> None:
     (tmp_path / "assent.yaml").write_text("upstreams: {notes: {command: [python, notes.py]}}\n")
     assert assent(tmp_path, "keys", "create", "ci", "--kind", "agent", "-c", "assent.yaml").returncode == 0
-    assert assent(tmp_path, "audit", "verify", "-c", "assent.yaml").returncode == 0
+    assert ": 1 entry, " in assent(tmp_path, "audit", "verify", "-c", "assent.yaml").stdout
     report = assent(tmp_path, "doctor", "--offline", "-c", "assent.yaml")
     assert "only you can read them" in report.stdout, report.stdout
 

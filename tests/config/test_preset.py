@@ -85,6 +85,9 @@ def test_init_writes_a_commented_file_for_a_team_once(tmp_path: Path, monkeypatc
     assert CliRunner().invoke(cli, ["init", "--team"]).exit_code == 0
     found = load_settings(Path("assent.yaml"))
     assert (found.preset, found.mode) == ("recommended", "enforce")
+    assert "public_url" not in found.model_fields_set, "links follow `serve --port`"
+    assert "use its assent.yaml." in CliRunner().invoke(cli, ["trust", "."]).stderr
+    assert "once it has one" in CliRunner().invoke(cli, ["trust", str(tmp_path / "config")]).stderr
     text = Path("assent.yaml").read_text()
     assert text.count("#") > 30 and Path("assent.yaml").stat().st_mode & 0o777 == 0o600
     again = CliRunner().invoke(cli, ["init", "--team"])

@@ -263,6 +263,8 @@ def test_a_hook_that_finds_no_store_denies_and_says_so(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text("mode: perhaps\n")
     assert "mode" in answer_here(wrong, "claude-code", raw)
+    wrong.write_text("mod: enforce\n")
+    assert "Did you mean mode? The call was not judged" in answer_here(wrong, "claude-code", raw)
     assert "deny" in answer_here(tmp_path / "absent.yaml", "gemini", raw)
 
 

@@ -101,7 +101,14 @@ def test_undo_takes_the_hooks_out_however_often_they_were_written(client: str, a
     assert not path.exists() or "assent" not in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("mode", "says"), [("observe", "are only observed until"), ("enforce", "are enforced.")])
+@pytest.mark.parametrize(
+    ("mode", "says"),
+    [
+        ("observe", "are only observed until"),
+        ("enforce", "are enforced."),
+        ("none", "are denied until this is correct: "),
+    ],
+)
 def test_what_becomes_of_calls_is_said_as_the_configuration_says_it(mode: str, says: str, home: Path) -> None:
     (home / ".config/assent").mkdir(parents=True)
     (home / ".config/assent/assent.yaml").write_text(f"mode: {mode}\n")

@@ -12,7 +12,7 @@ import click
 
 from assent.cli.shared.log_access import moment, progress_bar, selecting, with_ledger
 from assent.cli.shared.options import EXISTING_FILE, FILE, config_option, operator, store_option, to_be_asked
-from assent.core.question import visible
+from assent.core.question import counted, visible
 
 if TYPE_CHECKING:
     from assent.audit.checkpoints import Checkpoint
@@ -171,8 +171,8 @@ def _print(report: LogReport, place: str, form: str) -> None:
     signed = f", signed decisions: {report.signed}" if report.signed else ""
     many = len(report.faults)
     result = "no problems found" if report.ok else "1 problem found" if many == 1 else f"{many} problems found"
-    counted = f"{report.entries} entries, {report.checkpoints} checkpoints"
-    click.echo(f"{visible(place)}: {counted}{erased}{signed}: {result}")
+    entries = f"{report.entries} {'entry' if report.entries == 1 else 'entries'}"
+    click.echo(f"{visible(place)}: {entries}, {counted(report.checkpoints, 'checkpoint')}{erased}{signed}: {result}")
 
 
 @audit.command(short_help="Write a proof that an entry is in the log.")

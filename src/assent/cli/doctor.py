@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,6 +170,8 @@ def _guards(settings: Settings) -> Iterator[Check]:
 
 def _changed_defaults(settings: Settings) -> Iterator[Check]:
     """What is stricter since 0.3 and concerns this configuration, with the way back where there is one."""
+    from assent.gateway.served_tools import contracts_of
+
     if settings.profile == "mcp-first" and settings.completeness is None:
         what = (
             "profile mcp-first: since 0.3, a contract that leaves category, permissions, failure modes or others open"
@@ -180,7 +182,7 @@ def _changed_defaults(settings: Settings) -> Iterator[Check]:
         fix = "`assent contract docs` lists the operations without a tool"
         yield Check("ok", f"OpenAPI: since 0.3, {what} in documents with x-side-effect or x-raw-response", fix)
     with suppress(AssentError):
-        if any(one.contract.dry_run.mode == "required" for one in _contracts(settings)):
+        if any(one.contract.dry_run.mode == "required" for one in contracts_of(settings)):
             yield Check("ok", "required dry runs: since 0.3, each serves one real call, not all of ten minutes")
     if settings.guards:
         yield Check("ok", "guards: since 0.3, one acts on a call with more than it reads (docs/guards.md, limits)")
@@ -194,12 +196,6 @@ def _changed_defaults(settings: Settings) -> Iterator[Check]:
         yield Check(
             "ok", "servers of this machine: since 0.3, a gateway that runs as root starts them without privileges"
         )
-
-
-def _contracts(settings: Settings) -> Sequence[Any]:
-    from assent.gateway.served_tools import contracts_of
-
-    return contracts_of(settings)
 
 
 def _protections(settings: Settings) -> Iterator[Check]:
@@ -384,7 +380,9 @@ def _client(name: str, title: str, path: Path, running: Sequence[str]) -> Check:
         return Check("warn", f"{title}: {path} cannot be read: {error}", "correct the file")
     bare = [entry.name for entry in entries if not _is_governed(entry, running)]
     lost = [
-        entry for entry in entries if entry.command_key and entry.wrapped_at is not None and not _exists(entry.words[0])
+        entry
+        for entry in entries
+        if entry.command_key and entry.wrapped_at is not None and not shutil.which(entry.words[0])
     ]
     if lost:
         fix = f"`assent init --client {name} --undo`, then --write"
@@ -414,7 +412,7 @@ def _hooks() -> Iterator[Check]:
         if words is None:
             continue
         fix = f"`assent init --client {name} --hooks --write`"
-        if not _exists(words[0]):
+        if not shutil.which(words[0]):
             yield Check("fail", f"{known.title}: {words[0]}, the hook in {path}, does not exist", fix)
         elif missing := missing_events(name, text):
             yield Check("fail", f"{known.title}: hooks in {path} miss {', '.join(missing)}", fix)
@@ -445,6 +443,3 @@ def _is_governed(entry: ServerEntry, running: Sequence[str]) -> bool:
     url = str(entry.fields[entry.url_key]) if entry.url_key else ""
     known = (*running, *DEFAULT_GATEWAYS, *(one.removesuffix("/mcp") for one in gateway_commands()))
     return any(url.startswith(f"{address.rstrip('/')}/mcp") for address in known)
-
-
-_exists: Callable[[str], object] = shutil.which

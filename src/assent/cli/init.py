@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-from contextlib import suppress
 from difflib import get_close_matches, unified_diff
 from importlib import resources
 from pathlib import Path
@@ -123,11 +122,12 @@ def _init_hooks(client: str, write: bool, undo: bool, config: Path | None) -> No
         return
     path, kept = write_hooks(client, words)
     click.echo(f"{path} has Assent's hooks{f'; the old file is {kept}' if kept else ''}.", err=True)
-    mode = "observe"
-    with suppress(AssentError):  # The hook itself says what is wrong with the configuration.
-        mode = hook_settings(config).mode
-    judged = "enforced" if mode == "enforce" else "only observed until the configuration says `mode: enforce`"
-    click.echo(f"Calls are {judged}. Restart the client.", err=True)
+    judged = "only observed until the configuration says `mode: enforce`"
+    try:
+        judged = "enforced" if hook_settings(config).mode == "enforce" else judged
+    except AssentError as error:
+        judged = f"denied until this is correct: {error}"
+    click.echo(f"Restart the client. Calls are {judged.rstrip('.')}.", err=True)
     if HOOK_FILES[client].note:
         click.echo(HOOK_FILES[client].note, err=True)
 

@@ -57,4 +57,4 @@ def note(client: str, text: str) -> str:
 def failure(client: str, why: str) -> str:
     """The denial of a hook that failed: what happened, and what to do."""
     remedy = "The call was not judged, so it is denied. Tell the user to run `assent doctor`."
-    return before_tool(client, "deny", f"Assent's hook failed: {why}. {remedy}")
+    return before_tool(client, "deny", f"Assent's hook failed: {why}{'' if why.endswith('?') else '.'} {remedy}")

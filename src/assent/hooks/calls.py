@@ -48,9 +48,8 @@ _NO_DRY_RUN = (
     " tell the user: an operator can remove `dry_run` from its contract."
 )
 _NO_PRICE = (
-    "Assent: {tool} needs a price before it runs, and its client runs every tool, so the tool that `estimate` in its"
-    " contract names cannot be asked. Nothing has run. Do not repeat it. Tell the user: an operator can remove"
-    " `estimate` from the contract."
+    "Assent: {tool} needs a price first (`estimate` in its contract), and no other tool can be asked for it here."
+    " Nothing has run. Do not repeat it. Tell the user: an operator can remove `estimate` from the contract."
 )
 
 

@@ -198,10 +198,8 @@ def undo_hooks(client: str) -> tuple[Path, str]:
     """Take the hooks out; gives the file and what was done. An unchanged file is restored byte for byte."""
     path = HOOK_FILES[client].path()
     text = _text_of(path)
-    if text is None:
-        return path, "has no hooks of Assent"
-    words = words_in(client, text)
-    if words is None:
+    words = None if text is None else words_in(client, text)
+    if text is None or words is None:
         return path, "has no hooks of Assent"
     if _rewritten(client, "", words) == text:
         path.unlink()

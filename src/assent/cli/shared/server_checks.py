@@ -43,7 +43,7 @@ def check_sandbox(name: str, upstream: UpstreamSettings, settings: Settings) -> 
         return
     how = {"observe": "observed, not confined", "enforce": f"confined, instances: {chosen.instances}"}[chosen.mode]
     used, stopped = _usage(name, settings)
-    yield Check("ok", f"upstream {name}: {how}; {used} paths and hosts used, {len(stopped)} stopped")
+    yield Check("ok", f"upstream {name}: {how}; paths and hosts used: {used}, stopped: {len(stopped)}")
     yield _needed(name, upstream)
     for attempt in stopped[:5]:
         fix = f"`assent sandbox learn {name}` prints the settings that allow it, if it is right"
