@@ -28,6 +28,7 @@ from assent.cli.client_files.servers import (
 from assent.cli.shared.options import FILE, require_posix
 from assent.config.trust import trust_written
 from assent.errors import AssentError, Fault, SettingsError
+from assent.features import load_feature
 from assent.files import Disk, read_text
 
 
@@ -106,7 +107,6 @@ def init(team: bool, client: str | None, write: bool, undo: bool, hooks: bool, c
 def _init_hooks(client: str, write: bool, undo: bool, config: Path | None) -> None:
     """Put hooks into the user's own settings of a coding agent, take them out, or show the difference."""
     from assent.cli.client_files.hook_files import HOOK_FILES, hook_words, preview_hooks, undo_hooks, write_hooks
-    from assent.hooks.process import hook_settings
 
     if client not in HOOK_FILES:
         remedy = f"Clients with hooks: {', '.join(HOOK_FILES)}"
@@ -124,7 +124,7 @@ def _init_hooks(client: str, write: bool, undo: bool, config: Path | None) -> No
     click.echo(f"{path} has Assent's hooks{f'; the old file is {kept}' if kept else ''}.", err=True)
     judged = "only observed until the configuration says `mode: enforce`"
     try:
-        judged = "enforced" if hook_settings(config).mode == "enforce" else judged
+        judged = "enforced" if load_feature("hooks").hook_settings(config).mode == "enforce" else judged
     except AssentError as error:
         judged = f"denied until this is correct: {error}"
     click.echo(f"Restart the client. Calls are {judged.rstrip('.')}.", err=True)

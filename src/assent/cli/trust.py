@@ -21,11 +21,9 @@ def trust(folder: Path) -> None:
     """
     from assent.config.trust import trust as remember
 
-    new = remember(folder)
+    known = "" if remember(folder) else " already"
     none = "" if (folder / "assent.yaml").exists() else ", once it has one"
-    click.echo(
-        f"{folder.resolve()} is trusted{'' if new else ' already'}: commands use its assent.yaml{none}.", err=True
-    )
+    click.echo(f"{folder.resolve()} is trusted{known}: commands use its assent.yaml{none}.", err=True)
 
 
 def agrees_to(file: Path) -> bool:
