@@ -79,3 +79,8 @@ def test_bash_completes_commands_and_options(words: str, found: str) -> None:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(["bash", "-c", script], env=os.environ | {"PATH": path}, capture_output=True, text=True)
     assert done.stdout.split() == [found], done.stderr
+
+
+def test_a_mistyped_command_is_answered_with_the_one_that_was_meant() -> None:
+    assert "No such command 'wrp'. Did you mean 'wrap'?" in CliRunner().invoke(cli, ["wrp"]).output
+    assert "Did you mean" not in CliRunner().invoke(cli, ["xyzzy"]).output

@@ -63,7 +63,10 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            from difflib import get_close_matches
+
+            close = get_close_matches(cmd_name, COMMANDS, 1)
+            return ctx.fail(f"No such command '{cmd_name}'. Did you mean '{close[0]}'?") if close else None
         command: click.Command = getattr(import_module(f"assent.cli.{cmd_name}"), cmd_name)
         return command
 
