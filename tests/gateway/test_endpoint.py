@@ -24,6 +24,7 @@ from assent.mcp.jsonrpc import RpcError
 from assent.mcp.requests import McpRequest
 from assent.mcp.server_identity import ServerIdentity
 from assent.mcp.strict_json import JsonLimits
+from assent.pipeline.tool_mentions import Mentions
 from assent.web.asgi import Headers, Scope
 from support.gateway.open_gateway import anybody, nowhere
 from support.servers.loopback_server import serving
@@ -65,7 +66,7 @@ async def gateway(
         limits.pop("more", {}),
     )
     sessions = SessionTable(lambda: 0.0, lambda: f"s{next(numbers)}", **limits)
-    non_tool_handler = non_tool_handler or MergedSession(lambda: IDENTITY, sessions)
+    non_tool_handler = non_tool_handler or MergedSession(lambda: IDENTITY, sessions, lambda _: Mentions(()))
     app = McpEndpoint(
         authenticate, Dispatcher(listing, call, more), non_tool_handler, sessions, nowhere, HostOriginPolicy(), bounds
     )

@@ -17,6 +17,7 @@ from assent.gateway.passthrough.non_tool import MergedSession
 from assent.gateway.sessions.table import SessionTable
 from assent.mcp.requests import McpRequest
 from assent.mcp.server_identity import ServerIdentity
+from assent.pipeline.tool_mentions import Mentions
 from support.gateway.open_gateway import anybody, nowhere
 from support.servers.loopback_server import serving
 
@@ -126,7 +127,7 @@ async def both() -> AsyncIterator[tuple[str, str]]:
 
     sessions = SessionTable(lambda: 0.0, iter(map(str, range(10**6))).__next__)
     identity = ServerIdentity({"name": "oracle", "version": "1"}, {"tools": {}})
-    served, others = Dispatcher(no_tools, echo), MergedSession(lambda: identity, sessions)
+    served, others = Dispatcher(no_tools, echo), MergedSession(lambda: identity, sessions, lambda _: Mentions(()))
     ours = McpEndpoint(anybody, served, others, sessions, nowhere, HostOriginPolicy())
     async with serving(theirs.streamable_http_app()) as their_url, serving(ours) as our_url:
         yield their_url, our_url

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
 
 from assent.core.approval import Approval
 from assent.core.limited_dict import LimitedDict
@@ -21,8 +20,7 @@ _WAITS = ("confirm.approval_pending", "confirm.required")
 class CallLines:
     """Writes one line about a thing, and counts the same thing for a minute before the next line."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self) -> None:
         self._told = LimitedDict[tuple[str, str], tuple[float, int]](_MOST)
 
     def refused(self, tool: str | None, refusal: Refusal) -> None:
@@ -42,7 +40,7 @@ class CallLines:
             self._tell(code, address, f"Wrong credentials from {visible(address)}: {code}", logging.WARNING)
 
     def _tell(self, what: str, which: str, line: str, level: int = logging.INFO) -> None:
-        now = self._clock()
+        now = time.monotonic()
         since, repeated = self._told.get((what, which), (-INTERVAL, 0))
         if now - since < INTERVAL:
             self._told[what, which] = since, repeated + 1

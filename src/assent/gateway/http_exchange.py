@@ -128,6 +128,7 @@ def accepts(accept: bytes) -> tuple[bool, bool]:
 # The response
 
 _PING = b": ping\r\n\r\n"
+_PING_AFTER = 15.0
 STREAM: Headers = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -185,16 +186,10 @@ class ResponseWriter:
     _pinging: asyncio.Task[None] | None = None
     _timer: asyncio.TimerHandle | None = None
 
-    def __init__(
-        self,
-        exchange: HttpExchange,
-        slow_timer: SlowRequestTimer,
-        session: McpSession | None = None,
-        ping_after: float = 15.0,
-    ) -> None:
+    def __init__(self, exchange: HttpExchange, slow_timer: SlowRequestTimer, session: McpSession | None = None) -> None:
         self._receive, self._send = exchange.receive, exchange.send
         self._task = asyncio.current_task()
-        self._session, self._ping_after, self._slow_timer = session, ping_after, slow_timer
+        self._session, self._slow_timer = session, slow_timer
         self._fields: Headers = [] if session is None else [(b"mcp-session-id", session.id.encode())]
         slow_timer.enter(self)
 
@@ -300,7 +295,7 @@ class ResponseWriter:
         if event:
             await self._send({"type": "http.response.body", "body": event, "more_body": True})
         if not self._ended:
-            self._timer = asyncio.get_running_loop().call_later(self._ping_after, self._on_silence)
+            self._timer = asyncio.get_running_loop().call_later(_PING_AFTER, self._on_silence)
 
     def _cancel_timers(self) -> None:
         self._slow_timer.leave(self)
@@ -310,7 +305,7 @@ class ResponseWriter:
     def on_slow(self) -> None:
         """Starts to watch for a disconnect and to send pings, because the request takes a while."""
         self._watch_client()
-        self._timer = asyncio.get_running_loop().call_later(self._ping_after, self._on_silence)
+        self._timer = asyncio.get_running_loop().call_later(_PING_AFTER, self._on_silence)
 
     def _on_silence(self) -> None:
         # A proxy may end a silent response, and that would cancel the call.

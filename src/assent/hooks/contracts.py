@@ -127,7 +127,7 @@ def _inferred(event: HookEvent) -> dict[str, Any]:
         "risk": risk,
         "open_world": guess.open_world,
         "overwrites": tier is Tier.WRITE and guess.overwrites,
-        "labels": guess.labels.as_json(),
+        "labels": guess.labels._asdict(),
     }
 
 

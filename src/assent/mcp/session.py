@@ -14,6 +14,8 @@ from assent.mcp.jsonrpc import RequestId, settle
 
 SendMessage = Callable[[dict[str, Any]], Awaitable[None]]
 
+_MOST_WAITING = 256
+
 
 class McpSession:
     """One client's session: its capabilities, the open questions to it, and the messages waiting for its stream.
@@ -21,7 +23,7 @@ class McpSession:
     The id is a name, not a credential: it is useless without its owner's credentials.
     """
 
-    def __init__(self, session_id: str, owner: Hashable, *, outbox: int = 256) -> None:
+    def __init__(self, session_id: str, owner: Hashable) -> None:
         self.id = session_id
         self.owner = owner
         self.version: str | None = None
@@ -36,7 +38,7 @@ class McpSession:
         self._questions: dict[str, asyncio.Future[dict[str, Any]]] = {}
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
         self._cancelled: set[RequestId] = set()
-        self._outbox: asyncio.Queue[bytes] = asyncio.Queue(outbox)
+        self._outbox: asyncio.Queue[bytes] = asyncio.Queue(_MOST_WAITING)
 
     async def ask(self, method: str, params: dict[str, Any], send: SendMessage, within: float) -> dict[str, Any]:
         """Asks the client and waits for its answer. Raises CannotAsk, or RpcError as the client sent it.

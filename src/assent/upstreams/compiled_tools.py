@@ -185,7 +185,7 @@ def _infer_contract(
         "open_world": judged.open_world,
         "category": _CATEGORIES[judged.tier][0],
         "category_label": _CATEGORIES[judged.tier][1],
-        "labels": inference.labels.as_json(),
+        "labels": inference.labels._asdict(),
     }
     if judged.tier is Tier.WRITE and (selectors := _selectors(definition)):
         fields |= {"selects": selectors, "bulk": BULK}

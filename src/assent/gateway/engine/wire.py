@@ -58,8 +58,8 @@ def frame(kind: bytes, body: bytes = b"") -> bytes:
 class Frames:
     """The frames in bytes as they arrive."""
 
-    def __init__(self, largest: int = LARGEST) -> None:
-        self._held, self._largest = bytearray(), largest
+    def __init__(self) -> None:
+        self._held = bytearray()
 
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
         """The frames that are complete now. Raises BadFrame for one that is too long."""
@@ -67,7 +67,7 @@ class Frames:
         found: list[tuple[bytes, bytes]] = []
         while len(self._held) >= _HEAD.size:
             kind, size = _HEAD.unpack_from(self._held)
-            if size > self._largest:
+            if size > LARGEST:
                 raise BadFrame(f"a frame of {size} bytes")
             if len(self._held) < _HEAD.size + size:
                 break

@@ -49,10 +49,6 @@ _LISTS = {
 _CACHED = {"ttlMs": 0, "cacheScope": "private"}
 
 
-def no_mentions(_caller: Principal) -> Mentions:
-    return Mentions(())
-
-
 @dataclass(frozen=True, slots=True)
 class MergedUpstream:
     """One upstream of the merge: its source, its naming and its subscriptions."""
@@ -69,12 +65,12 @@ class MergedServer:
         self,
         offers: Callable[[], Sequence[MergedUpstream]],
         notifications: Notifications,
-        absent: Callable[[Principal], Mentions] = no_mentions,
-        others: OtherRequests | None = None,
-        hidden_text: HiddenText | None = None,
+        absent: Callable[[Principal], Mentions],
+        others: OtherRequests,
+        hidden_text: HiddenText,
     ) -> None:
         self._offers, self._notifications, self._absent, self._others = offers, notifications, absent, others
-        self._hidden_text = hidden_text or HiddenText()
+        self._hidden_text = hidden_text
         self._logged: set[tuple[Any, ...]] = set()
 
     def methods(self) -> dict[str, Serve]:
@@ -218,14 +214,13 @@ class MergedServer:
 
     def _check(self, target: Target, offer: MergedUpstream, mcp_request: McpRequest) -> None:
         """Raise for what policies deny."""
-        if self._others is not None:
-            try:
-                self._others.check_target(mcp_request.caller, target, offer.source.name)
-            except Refusal as refusal:
-                raise rpc_error(refusal) from None
+        try:
+            self._others.check_target(mcp_request.caller, target, offer.source.name)
+        except Refusal as refusal:
+            raise rpc_error(refusal) from None
 
     def _shows(self, offer: MergedUpstream, key: str, entry: dict[str, Any], mcp_request: McpRequest) -> bool:
-        if self._others is None or not self._others.applies():
+        if not self._others.applies():
             return True
         return self._others.shows(mcp_request.caller, key, self._renamed(offer, key, entry), offer.source.name)
 
@@ -239,8 +234,7 @@ class MergedServer:
         if mcp_request.method in CLEANED:
             clean = partial(self._absent(mcp_request.caller).clean, result)
             result = await run_large(clean, characters_in(result), offer.source.name)
-        if self._others is not None:
-            await self._others.remember(mcp_request.caller, mcp_request.method, mcp_request.params, result)
+        await self._others.remember(mcp_request.caller, mcp_request.method, mcp_request.params, result)
         return _render(result, mcp_request, cached=cached)
 
     async def _load_list(self, offer: MergedUpstream, method: str, mcp_request: McpRequest) -> list[dict[str, Any]]:

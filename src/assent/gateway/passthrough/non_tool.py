@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -13,7 +13,7 @@ from assent.core.principal import Principal
 from assent.gateway.dispatch import Serve, error_response
 from assent.gateway.endpoint import NonToolHandler
 from assent.gateway.http_exchange import HttpExchange, accepts
-from assent.gateway.passthrough.merged import MergedServer, MergedUpstream, no_mentions
+from assent.gateway.passthrough.merged import MergedServer, MergedUpstream
 from assent.gateway.runtime import Runtime
 from assent.gateway.served_tools import ServedTools
 from assent.gateway.sessions.table import SessionTable
@@ -40,8 +40,7 @@ class MergedSession:
 
     identity: Callable[[], ServerIdentity]
     sessions: SessionTable
-    ping_after: float = field(default=_PING_AFTER)
-    absent: Callable[[Principal], Mentions] = no_mentions
+    absent: Callable[[Principal], Mentions]
 
     @property
     def most_streams(self) -> int:
@@ -123,7 +122,7 @@ class MergedSession:
     async def _next_event(self, session: McpSession) -> bytes:
         """The next message; a ping after a silent interval; empty when the session ends."""
         try:
-            async with asyncio.timeout(self.ping_after):
+            async with asyncio.timeout(_PING_AFTER):
                 message = await session.next_message()
         except TimeoutError:
             return b": ping\r\n\r\n"
@@ -177,7 +176,7 @@ class Passthrough:
         self._catalogue, self._others = catalogue, others
 
     def non_tool_handler(self) -> NonToolHandler:
-        return MergedSession(self._identity, self._runtime.sessions, absent=self._absent)
+        return MergedSession(self._identity, self._runtime.sessions, self._absent)
 
     def more(self) -> dict[str, Serve]:
         """The methods that all upstreams answer together."""

@@ -32,9 +32,9 @@ class PostgresStore(SqlStore):
     It connects at first use, or when `connect` is called. One event loop uses it.
     """
 
-    def __init__(self, url: str, *, readers: int = READERS) -> None:
+    def __init__(self, url: str) -> None:
         super().__init__(self._run)
-        self._database, self._readers = Database(url), readers
+        self._database = Database(url)
         self._writer = PostgresWriter(self._database)
         self.check = self._writer.check
         self._listener = NotifyListener(self._database, self._waiters.wake)
@@ -50,7 +50,7 @@ class PostgresStore(SqlStore):
             if self._pool is not None:
                 return
             try:
-                self._pool = await self._database.pool(self._readers)
+                self._pool = await self._database.pool(READERS)
             except FAILURES as error:
                 raise self._database.failure(error) from error
 
@@ -81,11 +81,11 @@ class PostgresStore(SqlStore):
         """
         if self._pool is None or self._closed:
             await self.connect()
-        for cut in range(self._readers + 1):
+        for cut in range(READERS + 1):
             try:
                 return await read()
             except FAILURES as error:
-                if cut == self._readers or not isinstance(error, CUT):
+                if cut == READERS or not isinstance(error, CUT):
                     raise self._database.failure(error) from error
         raise AssertionError
 
