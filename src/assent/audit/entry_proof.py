@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assent.audit.checkpoints import Checkpoint, Proof, open_checkpoint
-from assent.audit.merkle import BadProof, Node, hash_leaf, hash_ranges, inclusion_ranges, nodes_needed, verify_inclusion
+from assent.audit.merkle import BadProof, hash_leaf, inclusion_ranges, verify_inclusion
 from assent.audit.notes import BadNote, parse
 from assent.audit.protocols import TileStore
 from assent.audit.signed_log import AuditLogError, AuditLogSigner
-from assent.audit.tiles import HASH, Tile, node_in, tile_of
+from assent.audit.tiles import Tile, hash_from_tiles, stored_tile
 
 ProofState = Literal["proved", "waiting", "unsigned", "broken", "no_tiles"]
 
@@ -68,26 +68,16 @@ async def prove_entry(signer: AuditLogSigner, index: int, leaf: bytes) -> EntryP
 
 async def _proved(tiles: TileStore, head: SignedHead, index: int, leaf: bytes) -> EntryProof:
     signed = head.checkpoint
-    ranges = inclusion_ranges(index, signed.size)
-    needed = {tile_of(node, signed.size)[0] for node in nodes_needed(ranges)}
-    data = {tile: await _read(tiles, tile) for tile in needed}
 
-    def read(node: Node) -> bytes:
-        tile, start, stop = tile_of(node, signed.size)
-        return node_in(data[tile], start, stop)
+    async def read(tile: Tile) -> bytes:
+        found = await stored_tile(tiles, tile)
+        if found is None:
+            raise _NoTile(tile.path)
+        return found[0]
 
-    path = hash_ranges(ranges, read)
+    path = await hash_from_tiles(inclusion_ranges(index, signed.size), signed.size, read)
     try:
         verify_inclusion(index, signed.size, hash_leaf(leaf), path, signed.root)
     except BadProof:
         return EntryProof("broken", None, head)
     return EntryProof("proved", Proof(index, tuple(path), signed.note), head)
-
-
-async def _read(tiles: TileStore, tile: Tile) -> bytes:
-    """A tile that is partial in the signed log may have been filled since: its beginning is the same."""
-    for width in dict.fromkeys((tile.width, 256)):
-        data = await tiles.read(Tile(tile.level, tile.number, width))
-        if data is not None and len(data) == width * HASH:
-            return data[: tile.width * HASH]
-    raise _NoTile(tile.path)

@@ -4,7 +4,7 @@ One process at a time works with a log. Entries are durable before they come her
 anyone sees it, and always contains everything signed before.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from assent.audit import checkpoints, notes
 from assent.audit.checkpoints import Checkpoint, Inconsistent, Proof
@@ -19,14 +19,13 @@ from assent.audit.merkle import (
     hash_leaves,
     hash_ranges,
     inclusion_ranges,
-    nodes_needed,
     peaks,
     verify_consistency,
     verify_inclusion,
 )
 from assent.audit.notes import BadNote, PublicKey, SecretKey
 from assent.audit.protocols import CheckpointStore, EntrySource, TileStore
-from assent.audit.tiles import CHUNK, HASH, RightEdge, Tile, TileBuilder, node_in, tile_of
+from assent.audit.tiles import CHUNK, HASH, RightEdge, Tile, TileBuilder, hash_from_tiles, node_in, tile_of
 
 HEARTBEAT = 60
 KEEP_EVERY = 600
@@ -207,22 +206,14 @@ class Log:
         return path
 
     async def _hashes(self, ranges: list[Range], size: int) -> list[bytes]:
-        data = await self._fetch({tile_of(node, size)[0] for node in nodes_needed(ranges)})
-
-        def read(node: Node) -> bytes:
-            tile, start, stop = tile_of(node, size)
-            return node_in(data[tile], start, stop)
-
-        return hash_ranges(ranges, read)
-
-    async def _fetch(self, tiles: Iterable[Tile]) -> dict[Tile, bytes]:
         near = {(tile.level, tile.number): data for tile, data in self._edge.partial()}
         near |= {(tile.level, tile.number): data for tile, data in self._unwritten.items()}
-        found = {}
-        for tile in tiles:
+
+        async def fetch(tile: Tile) -> bytes:
             data = near.get((tile.level, tile.number))
-            found[tile] = await self._tile_builder.fetch(tile) if data is None else data[: tile.width * HASH]
-        return found
+            return await self._tile_builder.fetch(tile) if data is None else data[: tile.width * HASH]
+
+        return await hash_from_tiles(ranges, size, fetch)
 
     async def resume(self) -> None:
         """Continue from the last checkpoint; refuse if the entries differ from the signed ones."""

@@ -7,12 +7,22 @@ rebuilt from the entries.
 from __future__ import annotations
 
 import struct
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from assent.audit.merkle import EMPTY_ROOT, Node, complete_root, fold, hash_leaves, peaks
+from assent.audit.merkle import (
+    EMPTY_ROOT,
+    Node,
+    Range,
+    complete_root,
+    fold,
+    hash_leaves,
+    hash_ranges,
+    nodes_needed,
+    peaks,
+)
 from assent.audit.verifier import bundle_path
 
 if TYPE_CHECKING:
@@ -62,6 +72,26 @@ def check_width(tile: Tile, data: bytes) -> bytes:
     if len(data) == tile.width * HASH:
         return data
     raise TornTile(f"{tile.path} has {len(data)} bytes where {tile.width * HASH} belong")
+
+
+async def stored_tile(tiles: TileStore, tile: Tile) -> tuple[bytes, int] | None:
+    """A tile and its stored width: it may have been filled since, with the same beginning. None if missing or torn."""
+    for width in dict.fromkeys((tile.width, WIDTH)):
+        data = await tiles.read(Tile(tile.level, tile.number, width))
+        if data is not None and len(data) == width * HASH:
+            return data[: tile.width * HASH], width
+    return None
+
+
+async def hash_from_tiles(ranges: Sequence[Range], size: int, fetch: Callable[[Tile], Awaitable[bytes]]) -> list[bytes]:
+    """The hashes of ranges of a log of this size, from its tiles."""
+    data = {tile: await fetch(tile) for tile in {tile_of(node, size)[0] for node in nodes_needed(ranges)}}
+
+    def read(node: Node) -> bytes:
+        tile, start, stop = tile_of(node, size)
+        return node_in(data[tile], start, stop)
+
+    return hash_ranges(ranges, read)
 
 
 def pack_entries(leaves: Iterable[bytes]) -> bytes:
@@ -170,25 +200,13 @@ class TileBuilder:
         """Partial tiles that are not stored at their own width."""
 
     async def fetch(self, tile: Tile) -> bytes:
-        data = await self._stored(tile)
-        if data is None:
-            data = await self.derive(tile)
-            if tile.width == WIDTH:  # partial tiles change with every batch
-                self.repaired.append(tile.path)
-                await self.tiles.write([(tile, data)])
-            else:
-                self.derived.add(tile)
+        data, width = await stored_tile(self.tiles, tile) or (await self.derive(tile), 0)
+        if width != tile.width == WIDTH:
+            self.repaired.append(tile.path)
+            await self.tiles.write([(tile, data)])
+        elif width != tile.width:  # Partial tiles change with every batch.
+            self.derived.add(tile)
         return data
-
-    async def _stored(self, tile: Tile) -> bytes | None:
-        """Return the stored tile, or the start of a wider stored one."""
-        for width in (tile.width, WIDTH) if tile.width < WIDTH else (WIDTH,):
-            data = await self.tiles.read(Tile(tile.level, tile.number, width))
-            if data is not None and len(data) == width * HASH:
-                if width != tile.width:
-                    self.derived.add(tile)
-                return data[: tile.width * HASH]
-        return None
 
     async def derive(self, tile: Tile) -> bytes:
         """Compute the tile from the level below; the lowest level from the entries."""

@@ -103,12 +103,7 @@ class HttpLink(McpLink):
 
             return await self._in_session(mcp_request, run)
 
-        if (
-            mcp_request.era is Era.MODERN
-            and not server.is_modern
-            and (await server.ensure_described())
-            and not server.is_modern
-        ):
+        if mcp_request.era is Era.MODERN and not (await server.ensure_described()).is_modern:
             return await suspended_call(server.suspended_calls, method, params, mcp_request, request)
         return await request(mcp_request.reply)
 
@@ -116,9 +111,8 @@ class HttpLink(McpLink):
         """Run a request in the upstream's session for this caller, if the upstream keeps sessions."""
         principal, session = mcp_request.caller, mcp_request.session
         server = self._server_for(principal)
-        if not server.is_modern:
-            await server.ensure_described()
-        if server.is_modern and (session is None or not await server.takes_handshake(self._owner(principal))):
+        described = await server.ensure_described()
+        if described.is_modern and (session is None or not await server.takes_handshake(self._owner(principal))):
             capabilities = asks_of(mcp_request.capabilities)
             return await run(SessionContext(LATEST_MODERN_VERSION, None, capabilities, self._owner(principal)))
         # A modern client states its capabilities with each request, and one without a session has none.
