@@ -43,33 +43,20 @@ def unpack(blob: bytes | None) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """Return the values (canonical JSON) and salts of a blob."""
     values: dict[str, bytes] = {}
     salts: dict[str, bytes] = {}
-    for record in records_of(blob):
-        field, start = field_of(record)
-        if field in values:
-            raise BadEntry(f"the value of {field} is there twice")
-        values[field], salts[field] = record[start:], record[:SALT]
-    return values, salts
-
-
-def records_of(blob: bytes | None) -> list[bytes]:
-    records, at = [], 0
-    blob = blob or b""
+    blob, at = blob or b"", 0
     while at < len(blob):
         end = at + 4 + int.from_bytes(blob[at : at + 4], "big")
         if end > len(blob) or end < at + 4 + SALT + 2:
             raise BadEntry(f"the values are torn at byte {at} of {len(blob)}")
-        records.append(blob[at + 4 : end])
-        at = end
-    return records
-
-
-def field_of(record: bytes) -> tuple[str, int]:
-    """Return the field of a record and the position of its value."""
-    start = SALT + 1 + record[SALT]
-    field = record[SALT + 1 : start].decode("ascii", "replace")
-    if start >= len(record):
-        raise BadEntry("the values are torn: a field has no value")
-    return field, start
+        record, at = blob[at + 4 : end], end
+        start = SALT + 1 + record[SALT]
+        field = record[SALT + 1 : start].decode("ascii", "replace")
+        if start >= len(record):
+            raise BadEntry("the values are torn: a field has no value")
+        if field in values:
+            raise BadEntry(f"the value of {field} is there twice")
+        values[field], salts[field] = record[start:], record[:SALT]
+    return values, salts
 
 
 def redact(blob: bytes | None, fields: Iterable[str]) -> bytes | None:

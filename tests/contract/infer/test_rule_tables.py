@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from assent.contract.infer.classifier import RULES
 from assent.contract.infer.features.tool import ToolFeatures, gather
 from assent.contract.infer.rules.tables import (
     RuleBook,
@@ -20,7 +21,6 @@ from assent.contract.infer.rules.tables import (
     unless,
     when,
 )
-from assent.contract.infer.rules.verdicts import RULES
 
 BY_CLASS = [RULES.table(name) for name in ("read", "look", "run", "output", "no_verb", "act")]
 OTHERS = ("losses", "execution", "overwrites", "all_tools", "shares", "spends", "corrections")

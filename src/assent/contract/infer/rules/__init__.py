@@ -1,1 +1,1 @@
-"""Rules of the inference: tables as data, the conditions that need code, and the verdicts from both (ADR 0079)."""
+"""Rules of the inference: tables as data, and the conditions that need code (ADR 0079)."""
