@@ -5,16 +5,19 @@ from typing import Any, Protocol
 
 
 class StreamListener(Protocol):
-    """Receives what an upstream sends before its answer."""
+    """Receives what an upstream sends before its answer. One that is never resumed ignores how the stream goes."""
 
     async def open(self) -> None:
         """The upstream answers with a stream."""
+        return
 
     async def prime(self, retry: int | None) -> None:
         """The stream can be resumed after `retry` milliseconds."""
+        return
 
     async def pause(self) -> None:
         """The upstream ended the stream before its answer; the rest is fetched later."""
+        return
 
     async def notify(self, message: dict[str, Any]) -> None:
         """The upstream sent a notification."""

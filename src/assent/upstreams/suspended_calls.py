@@ -33,8 +33,8 @@ class UnknownRequestState(RpcError):
         super().__init__(INVALID_PARAMS, "requestState: no call waits for this answer; call again without it")
 
 
-class SuspendedCall:
-    """One running call and the question of its upstream; it listens to the upstream's stream."""
+class SuspendedCall(StreamListener):
+    """One running call and the question of its upstream. A modern client resumes no stream."""
 
     def __init__(
         self,
@@ -57,12 +57,6 @@ class SuspendedCall:
     async def open(self) -> None:
         if self.reply is not None:
             await self.reply.open()
-
-    async def prime(self, retry: int | None) -> None:
-        """Do nothing: a modern client does not resume streams."""
-
-    async def pause(self) -> None:
-        """Do nothing: a modern client is not disconnected."""
 
     async def notify(self, message: dict[str, Any]) -> None:
         """Pass a notification on; progress uses the token of the client's latest request."""

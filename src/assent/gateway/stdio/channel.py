@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from assent.mcp.channel import ClientChannel
 from assent.mcp.jsonrpc import RequestId
 
 Ask = Callable[[str, dict[str, Any], float], Awaitable[dict[str, Any]]]
 
 
-class StdioChannel:
+class StdioChannel(ClientChannel):
     """One stream for everything: always open, never resumed. Questions of the server reach the client without it."""
 
     __slots__ = ("_ask", "_tell")
@@ -19,15 +20,6 @@ class StdioChannel:
 
     def __init__(self, tell: Callable[[dict[str, Any]], None], ask: Ask) -> None:
         self._tell, self._ask = tell, ask
-
-    async def open(self) -> None:
-        """The stream is open."""
-
-    async def prime(self, retry: int | None) -> None:
-        """Nothing is resumed here."""
-
-    async def pause(self) -> None:
-        """Nothing is interrupted here."""
 
     async def notify(self, message: dict[str, Any]) -> None:
         self._tell(message)
