@@ -14,7 +14,7 @@ from assent.core.document import Document
 from assent.core.shown_records import urgency_of
 from assent.ports import Cursor, LogEntry, Pruned, RawLogRow
 from assent.stores.batched_store import BatchedStore, entry_row
-from assent.stores.operations import StoreOperation, Sweep
+from assent.stores.operations import StoreOperation
 from assent.stores.record_rules import Records
 
 T = TypeVar("T")
@@ -140,53 +140,31 @@ class MemoryStore(BatchedStore):
         return sorted(chosen, key=lambda one: one.id)[:limit]
 
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
-        sweep = Sweep(now, before, limit)
+        records = self._records
+        approvals = [
+            one.id
+            for one in records.approvals.values()
+            if one.asked_at <= before and (one.answers_until is None or one.answers_until <= before)
+        ]
+        rates = [name for name, due in records.rates.items() if due <= now]
+        tallies = [name for name, tally in records.tallies.items() if tally.until <= before]
+        documents = [name for name, one in records.documents.items() if one.is_expired(now)]
         return Pruned(
-            self._expire_results(sweep),
-            self._delete_approvals(sweep),
-            self._delete_counts(sweep),
-            self._delete_documents(sweep),
+            self._expire_results(now, limit),
+            _delete(records.approvals, approvals[:limit]),
+            _delete(records.rates, rates[:limit]) + _delete(records.tallies, tallies[:limit]),
+            _delete(records.documents, documents[:limit]),
         )
 
-    def _expire_results(self, sweep: Sweep) -> int:
+    def _expire_results(self, now: float, limit: int) -> int:
         claims = self._records.claims
         expired = [
             record
             for record in claims.values()
-            if record.state in FINISHED
-            and record.expires_at <= sweep.now
-            and (record.result, record.charges) != (None, ())
-        ]
-        for record in expired[: sweep.limit]:
+            if record.state in FINISHED and record.expires_at <= now and (record.result, record.charges) != (None, ())
+        ][:limit]
+        for record in expired:
             claims[record.id] = record._replace(result=None, charges=())
-        return len(expired[: sweep.limit])
-
-    def _delete_approvals(self, sweep: Sweep) -> int:
-        approvals = self._records.approvals
-        over = [
-            one.id
-            for one in approvals.values()
-            if one.asked_at <= sweep.before and (one.answers_until is None or one.answers_until <= sweep.before)
-        ]
-        for name in over[: sweep.limit]:
-            del approvals[name]
-        return len(over[: sweep.limit])
-
-    def _delete_counts(self, sweep: Sweep) -> int:
-        rates, tallies = self._records.rates, self._records.tallies
-        idle = [name for name, due in rates.items() if due <= sweep.now][: sweep.limit]
-        over = [name for name, tally in tallies.items() if tally.until <= sweep.before][: sweep.limit]
-        for name in idle:
-            del rates[name]
-        for name in over:
-            del tallies[name]
-        return len(idle) + len(over)
-
-    def _delete_documents(self, sweep: Sweep) -> int:
-        documents = self._records.documents
-        expired = [name for name, one in documents.items() if one.is_expired(sweep.now)][: sweep.limit]
-        for name in expired:
-            del documents[name]
         return len(expired)
 
     def check(self) -> None:
@@ -215,3 +193,9 @@ class MemoryStore(BatchedStore):
 
 def _follows(place: Cursor, after: Cursor | None) -> bool:
     return after is None or (-place[0], place[1]) > (-after[0], after[1])
+
+
+def _delete(records: dict[T, Any], names: list[T]) -> int:
+    for name in names:
+        del records[name]
+    return len(names)
