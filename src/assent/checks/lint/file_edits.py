@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from assent.checks.lint.edit import Edit
 from assent.contract.files import homes_of, parse_written
@@ -255,17 +255,6 @@ def _block_without(text: str, held: dict[str, Node], name: str) -> str:
 _UNFIT = (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, FaultsError)
 
 
-class EditableFile(Protocol):
-    """Text of a file that can be edited tool by tool."""
-
-    @property
-    def text(self) -> str: ...
-
-    def change(self, tool: str, index: int, change: Edit) -> bool:
-        """Make the edit if possible and return whether it was made."""
-        ...
-
-
 class EditableDefinitionFile:
     """Definitions in JSON: one document, or one definition or page per line."""
 
@@ -276,7 +265,8 @@ class EditableDefinitionFile:
     def text(self) -> str:
         return "".join(self._parts)
 
-    def change(self, tool: str, index: int, change: Edit) -> bool:
+    def change(self, index: int, change: Edit) -> bool:
+        """Make the edit of one tool if possible and return whether it was made."""
         if index >= len(self._places):
             return False
         place = self._places[index]
@@ -297,7 +287,7 @@ class EditableContractFile:
             json.loads(text)
             self._edit = edit_json
 
-    def change(self, tool: str, index: int, change: Edit) -> bool:
+    def change(self, index: int, change: Edit) -> bool:
         document = YamlDocument(self.text)
         places = [(*home, name) for _, home in homes_of(document) for name in _at(document.value, home)]
         whole = Edit(change.deed, (*places[index], *change.path), change.value)
@@ -310,6 +300,9 @@ class EditableContractFile:
             return False
         self.text = made
         return True
+
+
+EditableFile = EditableDefinitionFile | EditableContractFile
 
 
 def _at(value: Any, place: tuple[Any, ...]) -> Any:

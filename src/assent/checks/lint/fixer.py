@@ -65,7 +65,7 @@ def _answer(finding: Finding, rule: Rule, target: Target, sheet: EditableFile) -
         return False
     index = next(number for number, one in enumerate(target.subjects) if one.name == finding.tool)
     changes = list(rule.mend(target.subjects[index], finding.at))
-    made = [sheet.change(finding.tool, index, change) for change in changes]
+    made = [sheet.change(index, change) for change in changes]
     return any(made)
 
 

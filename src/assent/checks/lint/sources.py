@@ -41,20 +41,9 @@ class LintInput:
     """Why this server's tools could not be read; empty if they were."""
 
 
-def read_file(
-    path: Path,
-    *,
-    said_by: Profile,
-    known: Sequence[str],
-    overlays: Mapping[str, Contract] | None = None,
-    read_api: ReadApi | None = None,
-    own_profile: bool = False,
-) -> LintInput:
-    """Read the target in a file of any kind; with `own_profile` the profile of a configuration comes first."""
-    text = _text(path)
-    return read_text(
-        text, path, said_by=said_by, known=known, overlays=overlays, read_api=read_api, own_profile=own_profile
-    )
+def read_file(path: Path, **options: Any) -> LintInput:
+    """Read the target in a file of any kind, with the options of `read_text`."""
+    return read_text(_text(path), path, **options)
 
 
 def read_text(
@@ -67,7 +56,7 @@ def read_text(
     read_api: ReadApi | None = None,
     own_profile: bool = False,
 ) -> LintInput:
-    """Read the target in the text of a file."""
+    """Read the target in the text of a file; with `own_profile` the profile of a configuration comes first."""
     name = str(path)
     kind, value = kind_of(text, name)
     if overlays and kind in ("contracts", "configuration"):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path, PurePath
-from typing import Any, Protocol
+from typing import Any
 
 from assent.cli.client_files.gateways import ClientGateway
 from assent.cli.client_files.json_file import JsonFile
@@ -33,18 +33,8 @@ _ENVIRONMENT = re.compile(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}")
 _REFERENCE = re.compile(r"\$\{(?!env:)[a-z]+:")
 
 
-class ClientFile(Protocol):
-    """A parsed file whose edits keep comments and order."""
-
-    data: Any
-
-    def replace(self, path: Sequence[Any], value: Any) -> None: ...
-    def prepend(self, path: Sequence[Any], items: Sequence[str]) -> None: ...
-    def drop_first(self, path: Sequence[Any], count: int) -> None: ...
-    def add(self, path: Sequence[Any], key: str, value: Any, after: str | None = None) -> None: ...
-    def put_instead(self, path: Sequence[Any], key: Any, new_key: str, value: Any) -> None: ...
-    def remove(self, path: Sequence[Any], keys: Any) -> None: ...
-    def text(self) -> str: ...
+ClientFile = JsonFile | TomlFile | YamlFile
+"""A parsed file whose edits keep comments and order."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import orjson
 
+from assent.config.callers import EmbeddedServer
 from assent.core.document import Document
 from assent.core.limited_dict import LimitedDict
 from assent.core.outcome import Refusal
@@ -161,17 +162,8 @@ class GrantStore:
         await self._store.put_document(draft, self._now())
 
 
-class Lifetimes(Protocol):
-    """How long tokens last, in seconds."""
-
-    @property
-    def access_lasts(self) -> int: ...
-    @property
-    def refresh_lasts(self) -> int: ...
-
-
-def grant_store(store: Store, lifetimes: Lifetimes) -> GrantStore:
-    return GrantStore(store, time.time, float(lifetimes.access_lasts), float(lifetimes.refresh_lasts))
+def grant_store(store: Store, settings: EmbeddedServer) -> GrantStore:
+    return GrantStore(store, time.time, float(settings.access_lasts), float(settings.refresh_lasts))
 
 
 def _grant(fields: dict[str, Any]) -> Grant:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -18,8 +18,7 @@ from assent.web.asgi import App, LazyApp, Receive, Scope, Send
 
 if TYPE_CHECKING:
     from assent.config.model import Settings
-    from assent.gateway.generation import Generation
-    from assent.gateway.operator_access import GatewayState
+    from assent.gateway.app import GatewayApp
     from assent.people.console.app import Console
     from assent.people.console.oidc import OidcClient
 
@@ -29,25 +28,13 @@ _MARK = ("store_mark", "mark")
 _MOST_ADDRESSES = 20
 
 
-class GatewayParts(Protocol):
-    """What the console needs of a running gateway."""
-
-    @property
-    def current(self) -> Generation: ...
-
-    @property
-    def state(self) -> GatewayState: ...
-
-    def count_failed_sign_in(self, code: str, scope: Scope) -> None: ...
-
-
-def console_in_front(gateway: GatewayParts, other: App) -> App:
+def console_in_front(gateway: GatewayApp, other: App) -> App:
     """The console, built for its first page; other paths go to the authorization server or to `other`."""
     other = _EmbeddedInFront(gateway, other)
     return LazyApp("/console", lambda: make_console(gateway, other), other)
 
 
-def make_console(gateway: GatewayParts, other: App) -> Console:
+def make_console(gateway: GatewayApp, other: App) -> Console:
     """The console of a gateway; paths that are not the console's go to `other`."""
     from assent.people.console.app import Console
     from assent.people.console.page import ConsoleContext, ConsoleSite
@@ -66,7 +53,7 @@ def make_console(gateway: GatewayParts, other: App) -> Console:
 class _EmbeddedInFront:
     """Answers the paths of the embedded authorization server while the configuration has one."""
 
-    def __init__(self, gateway: GatewayParts, other: App) -> None:
+    def __init__(self, gateway: GatewayApp, other: App) -> None:
         self._gateway, self._other = gateway, other
         self._made: tuple[Settings, App] | None = None
 
@@ -90,7 +77,7 @@ class _EmbeddedInFront:
         return authorization_server(settings.public_url.rstrip("/"), provider, metadata.get("scopes_supported", []))
 
 
-def _oidc_of(gateway: GatewayParts) -> Callable[[], OidcClient | None]:
+def _oidc_of(gateway: GatewayApp) -> Callable[[], OidcClient | None]:
     """The client of the configured identity provider; a new one when the configuration names another."""
     from assent.people.console.oidc import OidcClient
 

@@ -11,7 +11,7 @@ import time
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.utils import format_datetime, make_msgid
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import orjson
@@ -157,14 +157,6 @@ class Undelivered(Exception):
         self.again = again
 
 
-class Channel(Protocol):
-    """One place where people are told."""
-
-    async def send(self, notice: Notice) -> None:
-        """Deliver, or raise Undelivered."""
-        ...
-
-
 class HttpChannel:
     """A webhook: signed with the operator's secret, or in the form that Slack or Teams takes."""
 
@@ -234,6 +226,10 @@ class MailChannel:
             if settings.username is not None:
                 client.login(settings.username, settings.password or "")
             client.send_message(mail_message(notice, settings))
+
+
+Channel = HttpChannel | MailChannel
+"""One place where people are told; `send` delivers or raises Undelivered."""
 
 
 def channel_of(settings: NotifySettings) -> Channel:
