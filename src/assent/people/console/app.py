@@ -63,7 +63,7 @@ class Console:
 
     def __init__(self, context: ConsoleContext, other: App) -> None:
         self._context, self._other = context, other
-        self.live = LiveFeed(lambda: context.ports().store)
+        self.live = LiveFeed(lambda: context.site().ports.store)
         pages = STORE_PAGES if context.gateway is None else PAGES
         self._menu = menu_of(pages)
         routes = [Route(page.path, self._endpoint(page), methods=[page.method]) for page in pages]
@@ -121,7 +121,7 @@ class Console:
         raise HTTPException(404)
 
     def _check_host(self, request: Request) -> None:
-        policy, said = self._context.host_policy(), request.headers
+        policy, said = self._context.site().host_policy, request.headers
         if len(said.getlist("host")) != 1:
             raise PageError(421, "Invalid Host header")
         origins = said.getlist("origin")

@@ -53,18 +53,6 @@ class ConsoleContext:
     offer_link: Callable[[str, str], Awaitable[bool]] | None = None
     """Prints a sign-in link in the server's terminal, for this address of the console and of the browser."""
 
-    def ports(self) -> Ports:
-        return self.site().ports
-
-    def host_policy(self) -> HostOriginPolicy:
-        return self.site().host_policy
-
-    def public_url(self) -> str:
-        return self.site().public_url
-
-    def settings(self) -> ConsoleSettings:
-        return self.site().settings
-
 
 EVERYONE: frozenset[str] = frozenset(ROLES)
 PUBLIC: frozenset[str] | None = None
@@ -102,6 +90,14 @@ class PageRequest:
         """The signed-in person. Only pages that are not public use it."""
         assert self.session is not None
         return self.session.principal
+
+    @property
+    def site(self) -> ConsoleSite:
+        return self.context.site()
+
+    @property
+    def ports(self) -> Ports:
+        return self.context.site().ports
 
     @property
     def path(self) -> Mapping[str, str]:
@@ -160,8 +156,7 @@ class PageRequest:
 
     def request_of_api(self) -> ApiRequest:
         """This request as `/api` sees it, so that both decide alike who may do what."""
-        context = self.context
-        return ApiRequest(self.principal, context.ports(), dict(self.path), {}, {}, "console", context.gateway)
+        return ApiRequest(self.principal, self.ports, dict(self.path), {}, {}, "console", self.context.gateway)
 
     def render(self, template: str, status: int = 200, **values: Any) -> Response:
         response = HTMLResponse(
@@ -222,7 +217,7 @@ def address_of(page: PageRequest) -> str:
 
     The gateway's host check has refused every other name.
     """
-    public, host = page.context.public_url().rstrip("/"), page.request.headers["host"].lower()
+    public, host = page.site.public_url.rstrip("/"), page.request.headers["host"].lower()
     parts = urlsplit(public)
     return f"{parts.scheme}://{parts.netloc}" if host == parts.netloc.lower() else f"http://{host}"
 

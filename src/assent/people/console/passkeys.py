@@ -33,7 +33,7 @@ from webauthn.helpers.structs import (
 
 from assent.core.document import Document
 from assent.core.principal import Principal
-from assent.people.console.page import PageError
+from assent.people.console.page import PageError, PageRequest, address_of, passkey_domain
 from assent.people.passkey_records import (
     MOST_OF_A_PERSON,
     Passkey,
@@ -59,6 +59,12 @@ class Ceremony:
 
     domain: str
     origin: str
+
+
+def ceremony_of(page: PageRequest) -> Ceremony | None:
+    """Where this page uses passkeys; None where the console is open under a bare address, which has none."""
+    domain = passkey_domain(page)
+    return None if domain is None else Ceremony(domain, address_of(page))
 
 
 def new_challenge(keyed_hash: Callable[[str], str], purpose: str, now: float) -> bytes:

@@ -31,15 +31,14 @@ from assent.people.console.page import (
     PageRequest,
     address_of,
     on,
-    passkey_domain,
 )
 from assent.people.console.pages.signin import start_session
-from assent.people.console.passkeys import Ceremony, creation_options, new_challenge
+from assent.people.console.passkeys import ceremony_of, creation_options, new_challenge
 
 HOME = "/console/accounts"
 
 
-@on("GET", "/accounts", ADMINS, "Accounts", is_used=lambda page: page.context.settings().accounts)
+@on("GET", "/accounts", ADMINS, "Accounts", is_used=lambda page: page.site.settings.accounts)
 async def show_accounts(page: PageRequest) -> Response:
     found = await page.api(list_accounts, query=page.filters(list_accounts))
     operator = is_operator(page.principal)
@@ -83,7 +82,7 @@ def _with_link(page: PageRequest, made: dict[str, Any]) -> Response:
 
 
 def needs_accounts(page: PageRequest) -> None:
-    if not page.context.settings().accounts:
+    if not page.site.settings.accounts:
         raise PageError(404, "This console has no accounts of its own.", "Sign in another way.")
 
 
@@ -97,16 +96,14 @@ async def show_enrolment(page: PageRequest) -> Response:
 
 def _passkey_options(page: PageRequest, enrolment: Enrolment) -> str:
     """What the browser needs to make a passkey; empty where the console is open under a bare address."""
-    domain, ports = passkey_domain(page), page.context.ports()
-    if domain is None:
-        return ""
+    at, ports = ceremony_of(page), page.ports
     challenge = new_challenge(ports.keyed_hash, f"enrol {enrolment.account}", ports.now())
-    return creation_options(Ceremony(domain, address_of(page)), enrolment.owner, enrolment.account, challenge, [])
+    return "" if at is None else creation_options(at, enrolment.owner, enrolment.account, challenge, [])
 
 
 async def enrolment_of(page: PageRequest, token: str) -> Enrolment:
     needs_accounts(page)
-    enrolment = await find_enrolment(page.context.ports(), token)
+    enrolment = await find_enrolment(page.ports, token)
     if enrolment is None:
         page.context.count_failure("console.enrolment", page.request.scope)
         detail = "A link works once, for a day. Ask your administrator for a new one."
@@ -124,17 +121,15 @@ async def sign_in_once(page: PageRequest) -> Response:
 
 async def enrolled_account(page: PageRequest, enrolment: Enrolment, token: str) -> Account:
     """The account of a link that is used up now, with every other link of that account."""
-    ports = page.context.ports()
-    account = await find_account(ports, enrolment.account)
-    if account is None or account.disabled or not await use_enrolment(ports, token):
+    account = await find_account(page.ports, enrolment.account)
+    if account is None or account.disabled or not await use_enrolment(page.ports, token):
         raise PageError(403, "This link can no longer be used.", "Ask your administrator for a new one.")
-    await withdraw_enrolments(ports, account)
+    await withdraw_enrolments(page.ports, account)
     return account
 
 
 async def finish_enrolment(page: PageRequest, account: Account, action: str, method: str) -> Response:
-    ports = page.context.ports()
-    person = account.principal(ports.now())
-    if await keep_account(ports, account, action, person) is None:
+    person = account.principal(page.ports.now())
+    if await keep_account(page.ports, account, action, person) is None:
         raise PageError(409, "The account was changed meanwhile.", "Ask your administrator for a new link.")
     return await start_session(page, person, method, account.name, "/console/account")

@@ -121,4 +121,4 @@ def address(chosen: Mapping[str, str], path: str = "/console/activity", **more: 
 async def show_one(page: PageRequest) -> Response:
     query = page.filters(show_operation)
     told = await page.api(show_operation, names={"operation": page.path["reference"][:64]}, query=query)
-    return page.render("operation.html", told=told, may_audit=page.may(LOG_READERS), now=page.context.ports().now())
+    return page.render("operation.html", told=told, may_audit=page.may(LOG_READERS), now=page.ports.now())

@@ -75,7 +75,7 @@ async def known_callers(page: PageRequest) -> list[tuple[Principal, str]]:
     """Callers with a key, and where it is kept. Only those who manage keys see them, of their tenants."""
     if not page.may(KEEPERS):
         return []
-    ports, scope = page.context.ports(), record_scope_of(page.principal)
+    ports, scope = page.ports, record_scope_of(page.principal)
     kept = await ports.store.keys(limit=MOST_KEYS)
     found = [(one.principal, f"key {one.start}…") for one in kept if one.state(ports.now()) == "good"]
     if page.context.gateway is not None:
@@ -103,7 +103,7 @@ async def show_agents(page: PageRequest) -> Response:
 
 def tools_for(callers: Iterable[Principal], page: PageRequest, tools: Iterable[Tool]) -> list[Tool]:
     """Those of the tools that one of the callers may call, as far as this person may see them."""
-    ports = page.context.ports()
+    ports = page.ports
     given = Catalogue({one.name: one for one in tools})
     seen = set(given.tools)
     if not page.may(OPERATORS):
@@ -115,7 +115,7 @@ def tools_for(callers: Iterable[Principal], page: PageRequest, tools: Iterable[T
 @on("GET", "/agents/{name:path}", EVERYONE)
 async def show_agent(page: PageRequest) -> Response:
     """One caller. An operator names the tenant; everybody else sees only callers of their own."""
-    name, ports, scope = page.path["name"], page.context.ports(), record_scope_of(page.principal)
+    name, ports, scope = page.path["name"], page.ports, record_scope_of(page.principal)
     tenant = scope.tenant if scope.tenant is not None else page.query.get("tenant") or None
     keys = [(who, where) for who, where in await known_callers(page) if who.id == name and tenant in (None, who.tenant)]
     read, counts = await counted_lines(page, ActivityFilter(principal=_exactly(name), tenant=tenant)), CallCounts()

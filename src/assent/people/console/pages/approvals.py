@@ -90,7 +90,7 @@ def _inbox(
 async def _decided_just_now(page: PageRequest) -> list[dict[str, Any]]:
     """What was decided in the last minutes, by whomever and wherever, the newest decision first."""
     found = await page.api(list_approvals, query={"state": "decided", "limit": ROWS})
-    since = page.context.ports().now() - RECENT
+    since = page.ports.now() - RECENT
     recent = [one for one in found["approvals"] if one.get("decisions") and one["decisions"][-1]["at"] >= since]
     return sorted(recent, key=lambda one: -one["decisions"][-1]["at"])[:5]
 
@@ -99,7 +99,7 @@ async def _decided_just_now(page: PageRequest) -> list[dict[str, Any]]:
 async def show_one(page: PageRequest, problem: str = "", status: int = 200) -> Response:
     """One approval; with the problem of a decision that was not taken, where there is one."""
     approval = await page.api(show_approval, names={"approval": page.path["id"]})
-    record = await find(page.principal, page.path["id"], page.context.ports())
+    record = await find(page.principal, page.path["id"], page.ports)
     return page.render(
         "approval.html",
         status,
@@ -145,11 +145,10 @@ def _first(arguments: Any, names: tuple[str, ...], beside: str = "") -> str:
 
 def _sign_in(page: PageRequest, record: Approval) -> dict[str, Any] | None:
     """How recently this person must have signed in to approve, and whether they lack it; None if that is not asked."""
-    ports = page.context.ports()
-    if record.state_at(ports.now()).value != "pending" or not page.may(DECIDERS):
+    if record.state_at(page.ports.now()).value != "pending" or not page.may(DECIDERS):
         return None
-    ages = [one.max_age for one in step_ups_of(record, page.principal, ports) if one.max_age]
-    lacking = approver_shortfall(page.principal, record, ports) is not None
+    ages = [one.max_age for one in step_ups_of(record, page.principal, page.ports) if one.max_age]
+    lacking = approver_shortfall(page.principal, record, page.ports) is not None
     return {"within": as_duration(min(ages)), "lacking": lacking} if ages else None
 
 
@@ -171,7 +170,7 @@ def _cannot(page: PageRequest, record: Approval) -> str:
     me = person_key(page.principal.id)
     if record.by == "approver" and person_key(record.requester) == me:
         return "You asked for this call yourself. Somebody else must decide."
-    if record.state_at(page.context.ports().now()).value == "pending" and me in _who_said_yes(record):
+    if record.state_at(page.ports.now()).value == "pending" and me in _who_said_yes(record):
         return "You have said yes. The call waits for somebody else."
     return ""
 

@@ -41,7 +41,7 @@ async def show_entries(page: PageRequest) -> Response:
         "audit.html",
         entries=found["entries"],
         log=await page.api(show_status),
-        is_signed=page.context.ports().evidence is not None,
+        is_signed=page.ports.evidence is not None,
         older=address(chosen, "/console/audit", before=found["next"]) if found["next"] > 0 else None,
         newest=address(chosen, "/console/audit"),
         live="before" not in query,
@@ -102,12 +102,11 @@ async def verify(page: PageRequest) -> Response:
 async def download_bundle(page: PageRequest) -> Response:
     """The whole log as a .zip archive, sent while it is written. Without values unless `?values=1`."""
     values = page.query.get("values") == "1"
-    ports = page.context.ports()
-    await check_bundle(ApiRequest(page.principal, ports), values=values)
-    if ports.evidence is None:
+    await check_bundle(ApiRequest(page.principal, page.ports), values=values)
+    if page.ports.evidence is None:
         raise PageError(404, "There is no bundle.", UNSIGNED)
     try:
-        pieces = await ports.evidence.bundle(values=values)
+        pieces = await page.ports.evidence.bundle(values=values)
     except StoreError:
         raise
     except AssentError as error:

@@ -48,8 +48,8 @@ async def decide_request(page: PageRequest) -> Response:
         return asked
     if _needs_new_sign_in(page, asked):
         raise PageError(403, "You must sign in again first.", "Open the page anew from the application.")
-    issuer, settings = page.context.public_url().rstrip("/"), _settings(page)
-    ports = page.context.ports()
+    issuer, settings = page.site.public_url.rstrip("/"), _settings(page)
+    ports = page.ports
     if page.field("decision") != "allow":
         return _leave(page, asked.answer(issuer, error="access_denied", error_description="the person declined"))
     chosen = frozenset(page.form.get("grant", ()))
@@ -83,7 +83,7 @@ def _has_server(page: PageRequest) -> bool:
 @on("GET", "/applications", EVERYONE, "Applications", is_used=_has_server)
 async def show_grants(page: PageRequest) -> Response:
     """The applications to which a person gave access; the page says so where the gateway gives none."""
-    ports, person = page.context.ports(), page.principal
+    ports, person = page.ports, page.principal
     if not _has_server(page):
         return page.render("grants.html", grants=[], embedded=False)
     found = await grant_store(ports.store, _settings(page)).families_of(person.id, person.tenant)
@@ -92,7 +92,7 @@ async def show_grants(page: PageRequest) -> Response:
 
 @on("POST", "/applications/{id}/end", EVERYONE)
 async def end_grant(page: PageRequest) -> Response:
-    ports, person = page.context.ports(), page.principal
+    ports, person = page.ports, page.principal
     kept = grant_store(ports.store, _settings(page))
     for family in await kept.families_of(person.id, person.tenant):
         if family.id == page.path["id"]:
@@ -122,8 +122,8 @@ async def _read(page: PageRequest, query: dict[str, str]) -> AuthorizationReques
         read_request,
     )
 
-    settings, ports = _settings(page), page.context.ports()
-    issuer = page.context.public_url().rstrip("/")
+    settings, ports = _settings(page), page.ports
+    issuer = page.site.public_url.rstrip("/")
     clients = OAuthClients(ports.store, ports.now, ports.keyed_hash)
     client = await clients.find(query.get("client_id", "")[: MOST_ID + 1])
     gateway = page.context.gateway
@@ -142,14 +142,13 @@ async def _with_pending_step_up(page: PageRequest, asked: AuthorizationRequest) 
     """The request with the sign-in that a refused call needs, where the application does not say it itself."""
     if asked.max_age is not None or asked.acr:
         return asked
-    ports = page.context.ports()
-    needed = await pending_step_up(ports.store, page.principal, ports.now())
+    needed = await pending_step_up(page.ports.store, page.principal, page.ports.now())
     return asked if needed is None else replace(asked, max_age=needed.max_age, acr=needed.acr)
 
 
 def _needs_new_sign_in(page: PageRequest, asked: AuthorizationRequest) -> bool:
     """Whether the person's sign-in is older or weaker than the application needs."""
-    person, now = page.principal, page.context.ports().now()
+    person, now = page.principal, page.ports.now()
     signed_in = person.auth_time if person.auth_time is not None else float("-inf")
     too_old = asked.max_age is not None and signed_in + max(asked.max_age, SHORTEST_AGE) < now
     return too_old or (bool(asked.acr) and person.acr not in asked.acr)

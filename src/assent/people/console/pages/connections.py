@@ -16,7 +16,7 @@ LASTS = 600.0
 _KIND = "upstream_sign_in"
 
 
-@on("GET", "/connections", EVERYONE, "Connections", is_used=lambda page: bool(page.context.ports().rules.connections))
+@on("GET", "/connections", EVERYONE, "Connections", is_used=lambda page: bool(page.ports.rules.connections))
 async def show_connections(page: PageRequest) -> Response:
     found = await page.api(list_connections)
     wanted, more = page.query.get("upstream", "")[:40], _scope_words(page.query.get("scope", ""))
@@ -36,7 +36,7 @@ async def begin_connection(page: PageRequest) -> Response:
         raise PageError(400, "This upstream does not use OAuth.", "Enter your API key instead.")
     kept = await asked.state.vault.get(name, owner)
     had = str(kept.fields.get("scope") or "") if kept is not None else ""
-    address, public = address_of(page), page.context.public_url().rstrip("/")
+    address, public = address_of(page), page.site.public_url.rstrip("/")
     try:
         started = await begin_sign_in(
             settings.url,
@@ -52,9 +52,8 @@ async def begin_connection(page: PageRequest) -> Response:
     assert page.session is not None
     body = {"sign_in": started.as_json(), "upstream": name, "owner": list(owner), "session": page.session.id}
     sealed = asked.state.vault.seal(body, started.state)
-    ports = page.context.ports()
-    draft = Document(_KIND, started.state, sealed, owner.tenant, expires_at=ports.now() + LASTS)
-    await ports.store.put_document(draft, ports.now(), expected=0)
+    draft = Document(_KIND, started.state, sealed, owner.tenant, expires_at=page.ports.now() + LASTS)
+    await page.ports.store.put_document(draft, page.ports.now(), expected=0)
     return page.render("connection_continue.html", url=started.url, host=urlsplit(started.url).netloc, name=name)
 
 
@@ -65,8 +64,7 @@ async def finish_connection(page: PageRequest) -> Response:
 
     oauth = load_feature("oauth_sign_in")
     asked, state = page.request_of_api(), page.query.get("state", "")[:200]
-    ports = page.context.ports()
-    kept = await ports.store.delete_document(_KIND, state, ports.now()) if state else None
+    kept = await page.ports.store.delete_document(_KIND, state, page.ports.now()) if state else None
     body = asked.state.vault.unseal(kept.body, state) if kept is not None else None
     if body is None or page.session is None or body["session"] != page.session.id:
         detail = "It took more than ten minutes, was finished already, or began in another browser. Connect again."
@@ -74,7 +72,7 @@ async def finish_connection(page: PageRequest) -> Response:
     name, owner = body["upstream"], PersonOwner(*body["owner"])
     try:
         started, answer = oauth.SignIn.from_json(body["sign_in"]), dict(page.query)
-        await oauth.finish_sign_in(started, answer, asked.state.vault, name, owner, page.principal, ports.now)
+        await oauth.finish_sign_in(started, answer, asked.state.vault, name, owner, page.principal, page.ports.now)
     except OAuthProblem as problem:
         raise PageError(403, f"{name} is not connected.", f"{problem.detail}. Connect again.") from None
     asked.state.forget_credential(name, owner)

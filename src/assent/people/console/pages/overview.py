@@ -47,6 +47,6 @@ async def show_upstreams(page: PageRequest) -> Response:
     return page.render("upstreams.html", upstreams=found["upstreams"], may_stop=page.may(frozenset({"operator"})))
 
 
-@on("GET", "/conversations", STAFF, "Conversations", is_used=lambda page: page.context.ports().rules.flow is not None)
+@on("GET", "/conversations", STAFF, "Conversations", is_used=lambda page: page.ports.rules.flow is not None)
 async def show_conversations(page: PageRequest) -> Response:
     return page.render("conversations.html", **await page.api(list_conversations))

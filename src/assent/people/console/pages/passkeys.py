@@ -13,7 +13,6 @@ from assent.people.console.page import (
     PUBLIC,
     PageError,
     PageRequest,
-    address_of,
     on,
     passkey_domain,
 )
@@ -23,6 +22,7 @@ from assent.people.console.passkeys import (
     CHALLENGE_LASTS,
     Ceremony,
     add_passkey,
+    ceremony_of,
     check_challenge,
     checked_assertion,
     count_attempt,
@@ -44,14 +44,13 @@ from assent.people.sessions import check_recent, is_recent
 async def sign_in_by_passkey(page: PageRequest) -> Response:
     """Sign in to a local account with one of its passkeys."""
     needs_accounts(page)
-    ports = page.context.ports()
     address = str((page.request.scope.get("client") or ("unknown", 0))[0])
-    await count_attempt(ports.store, address, ports.now())
+    await count_attempt(page.ports.store, address, page.ports.now())
     try:
         said = sent_credential(page.field("credential"))
         challenge = await _answered_challenge(page, said, "sign-in")
-        passkey = await find_passkey(ports, said)
-        await keep_count(ports, passkey, checked_assertion(said, ceremony(page), passkey, challenge))
+        passkey = await find_passkey(page.ports, said)
+        await keep_count(page.ports, passkey, checked_assertion(said, ceremony(page), passkey, challenge))
         principal = await _account_principal(page, passkey)
     except PageError:
         page.context.count_failure("console.passkey", page.request.scope)
@@ -60,16 +59,15 @@ async def sign_in_by_passkey(page: PageRequest) -> Response:
 
 
 async def _account_principal(page: PageRequest, passkey: Passkey) -> Principal:
-    ports = page.context.ports()
-    account = await find_account(ports, passkey.person) if passkey.account else None
+    account = await find_account(page.ports, passkey.person) if passkey.account else None
     if account is None or account.disabled or account.tenant != passkey.tenant:
         raise unknown_passkey()
-    return account.principal(ports.now())
+    return account.principal(page.ports.now())
 
 
 async def _answered_challenge(page: PageRequest, said: dict[str, Any], purpose: str) -> bytes:
     """The challenge, if it is ours, for this purpose, still fresh, and answered for the first time."""
-    ports, challenge = page.context.ports(), sent_challenge(said)
+    ports, challenge = page.ports, sent_challenge(said)
     ours = check_challenge(ports.keyed_hash, purpose, challenge, ports.now())
     if not ours or not await use_once(ports, challenge, ports.now() + CHALLENGE_LASTS):
         raise PageError(403, "This page is too old.", "Reload it and use the passkey again.")
@@ -77,11 +75,10 @@ async def _answered_challenge(page: PageRequest, said: dict[str, Any], purpose: 
 
 
 def ceremony(page: PageRequest) -> Ceremony:
-    domain = passkey_domain(page)
-    if domain is None:
+    if (found := ceremony_of(page)) is None:
         detail = "Passkeys belong to a host name. Open the console under its name, for instance localhost."
         raise PageError(409, "Passkeys do not work under a bare address.", detail)
-    return Ceremony(domain, address_of(page))
+    return found
 
 
 @on("POST", "/enrol/passkey", PUBLIC)
@@ -93,27 +90,26 @@ async def enrol_passkey(page: PageRequest) -> Response:
     challenge = await _answered_challenge(page, said, f"enrol {enrolment.account}")
     made = made_passkey(said, ceremony(page), challenge)
     account = await enrolled_account(page, enrolment, token)
-    await add_passkey(page.context.ports(), enrolment.owner, True, *made, page.field("label"))
+    await add_passkey(page.ports, enrolment.owner, True, *made, page.field("label"))
     return await finish_enrolment(page, account, "account.enrol_passkey", "passkey")
 
 
 @on("POST", "/account/passkeys", EVERYONE)
 async def add_own_passkey(page: PageRequest) -> Response:
     """Add a passkey to the signed-in person's."""
-    check_recent(page.principal, page.context.ports())
+    check_recent(page.principal, page.ports)
     said = sent_credential(page.field("credential"))
     challenge = await _answered_challenge(page, said, f"add {page.principal.id}")
     made = made_passkey(said, ceremony(page), challenge)
-    ports = page.context.ports()
-    local = await own_account(ports, page.principal) is not None
-    await add_passkey(ports, page.principal, local, *made, page.field("label"))
+    local = await own_account(page.ports, page.principal) is not None
+    await add_passkey(page.ports, page.principal, local, *made, page.field("label"))
     return page.redirect("/console/account", "The passkey was added.")
 
 
 @on("POST", "/account/passkeys/{id}/remove", EVERYONE)
 async def remove_own_passkey(page: PageRequest) -> Response:
-    check_recent(page.principal, page.context.ports())
-    if not await remove_passkey(page.context.ports(), page.principal, page.path["id"], page.principal):
+    check_recent(page.principal, page.ports)
+    if not await remove_passkey(page.ports, page.principal, page.path["id"], page.principal):
         raise PageError(404, "There is no such passkey.", "It may have been removed already.")
     return page.redirect("/console/account", "The passkey was removed.")
 
@@ -121,19 +117,18 @@ async def remove_own_passkey(page: PageRequest) -> Response:
 @on("GET", "/account", EVERYONE)
 async def show_account(page: PageRequest) -> Response:
     sessions = await page.context.sessions.of(page.principal)
-    ports, domain, address = page.context.ports(), passkey_domain(page), address_of(page)
+    ports, at, options = page.ports, ceremony_of(page), ""
     passkeys = await passkeys_of(ports, page.principal)
-    options = ""
-    if domain is not None and is_recent(page.principal, ports):
+    if at is not None and is_recent(page.principal, ports):
         challenge = new_challenge(ports.keyed_hash, f"add {page.principal.id}", ports.now())
-        options = creation_options(Ceremony(domain, address), page.principal, _name(page), challenge, passkeys)
+        options = creation_options(at, page.principal, _name(page), challenge, passkeys)
     return page.render(
         "account.html",
         sessions=list(reversed(sessions)),
         keys=await keys_made_in(page, {one.chain for one in sessions}),
         passkeys=passkeys,
         options=options,
-        domain=domain,
+        domain=passkey_domain(page),
     )
 
 

@@ -132,7 +132,7 @@ def _words(value: Any) -> str:
 async def show_rules(page: PageRequest, tried: dict[str, Any] | None = None) -> Response:
     """Every rule with what it stopped lately; for operators the form, with what was tried."""
     check_staff(page.principal, "Rules are")
-    ports, read = page.context.ports(), await counted_lines(page)
+    ports, read = page.ports, await counted_lines(page)
     seen = Objections(read.lines)
     operator = page.may(OPERATORS)
     return page.render(
@@ -179,7 +179,7 @@ async def try_rules(page: PageRequest) -> Response:
 
 
 async def _tried(page: PageRequest, since: str) -> dict[str, Any]:
-    ports, settings = page.context.ports(), page.request_of_api().state.settings
+    ports, settings = page.ports, page.request_of_api().state.settings
     given = _read(page.field("rules"))
     edited = settings.model_copy(update={name: getattr(given, name) for name in _EDITED})
     ports = ports._replace(rules=rules_of(edited, ports.rules.policies, ports.rules.flow))

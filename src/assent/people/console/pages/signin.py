@@ -21,10 +21,9 @@ from assent.people.console.page import (
     address_of,
     clear_session_cookie,
     on,
-    passkey_domain,
     set_session_cookie,
 )
-from assent.people.console.passkeys import Ceremony, new_challenge, request_options
+from assent.people.console.passkeys import ceremony_of, new_challenge, request_options
 from assent.people.console.start import redeem_link_token
 from assent.people.passkey_records import passkeys_of
 
@@ -43,7 +42,7 @@ async def show_sign_in(page: PageRequest) -> Response:
         token=page.query.get("link", ""),
         next=next_page(page.query.get("next", "")),
         provider=urlsplit(oidc.settings.issuer).hostname if oidc else "",
-        accounts=context.settings().accounts,
+        accounts=page.site.settings.accounts,
         command=context.command,
         printed=printed,
         gateway=context.gateway is not None,
@@ -53,18 +52,14 @@ async def show_sign_in(page: PageRequest) -> Response:
 
 def _passkey_options(page: PageRequest) -> str:
     """What the browser needs to sign in with a passkey; empty where the console is open under a bare address."""
-    domain, ports = passkey_domain(page), page.context.ports()
-    if domain is None:
-        return ""
-    challenge = new_challenge(ports.keyed_hash, "sign-in", ports.now())
-    return request_options(Ceremony(domain, address_of(page)), challenge, [])
+    at, ports = ceremony_of(page), page.ports
+    return "" if at is None else request_options(at, new_challenge(ports.keyed_hash, "sign-in", ports.now()), [])
 
 
 @on("POST", "/signin/link", PUBLIC)
 async def sign_in_by_link(page: PageRequest) -> Response:
     """Use up a one-time link."""
-    ports = page.context.ports()
-    principal = await redeem_link_token(ports.store, page.field("link"), ports.now())
+    principal = await redeem_link_token(page.ports.store, page.field("link"), page.ports.now())
     if principal is None:
         page.context.count_failure("console.link", page.request.scope)
         detail = f"A link works once, for ten minutes. Run `{page.context.command}` to get a new one."
@@ -74,14 +69,14 @@ async def sign_in_by_link(page: PageRequest) -> Response:
 
 async def start_session(page: PageRequest, principal: Principal, method: str, name: str, next: str) -> Response:
     """Sign a person in, write it down, and send them where they wanted to go."""
-    ports = page.context.ports()
+    ports = page.ports
     values = {**principal_values(principal), "address": (page.request.scope.get("client") or ("unknown", 0))[0]}
     ports.store.append(Entry("authentication", ports.now(), {"event": "console.signed_in", "channel": method}, values))
     if page.session is not None:
         await page.context.sessions.end(page.session)
     token, _ = await page.context.sessions.start(principal, method, name, page.session)
     response = page.redirect(next_page(next))
-    set_session_cookie(response, token, page.context.public_url())
+    set_session_cookie(response, token, page.site.public_url)
     return response
 
 
@@ -98,7 +93,7 @@ async def sign_in_again(
 ) -> Response:
     """The page with the ways to authenticate anew, in the way the person signed in."""
     assert page.session is not None
-    ports, person = page.context.ports(), page.principal
+    ports, person = page.ports, page.principal
     account, options = await own_account(ports, person), ""
     if account is not None and await passkeys_of(ports, person):
         options = _passkey_options(page)
@@ -139,7 +134,7 @@ async def keys_made_in(page: PageRequest, sessions: set[str]) -> list[KeyRecord]
     """The keys that a person made in these sessions and that still let somebody in."""
     if not page.may(KEEPERS):
         return []
-    now, found = page.context.ports().now(), await page.context.ports().store.keys(limit=MOST_LOOKED_AT)
+    now, found = page.ports.now(), await page.ports.store.keys(limit=MOST_LOOKED_AT)
     return [one for one in found if one.made_in in sessions and one.is_good(now)]
 
 

@@ -100,7 +100,7 @@ async def go_to_provider(
 ) -> Response:
     """A page that leads on to the provider. It is no redirect: `form-action` would then have to allow every place that
     the provider itself redirects to."""
-    ports, address = page.context.ports(), address_of(page)
+    ports, address = page.ports, address_of(page)
     asked = new_request(address + CALLBACK, max_age, acr)
     url = await client_of(page).authorization_url(asked)
     session = page.session.id if page.session is not None and max_age is not None else ""
@@ -113,7 +113,7 @@ async def go_to_provider(
 @on("GET", "/signin/oidc/callback", PUBLIC)
 async def finish_sign_in(page: PageRequest) -> Response:
     """The provider's answer. Only the browser that began this sign-in can bring it, and only once."""
-    ports, state = page.context.ports(), page.query.get("state", "")
+    ports, state = page.ports, page.query.get("state", "")
     pending = pending_of(page.request, state, ports.keyed_hash, ports.now())
     if pending is None:
         page.context.count_failure("console.state", page.request.scope)
@@ -129,7 +129,7 @@ async def _answered(page: PageRequest, pending: PendingSignIn) -> Response:
     try:
         _check_answer(page, client)
         claims = await client.claims(page.query["code"], pending.request)
-        principal = principal_of(claims, client.settings, page.context.ports().now())
+        principal = principal_of(claims, client.settings, page.ports.now())
     except PageError:
         page.context.count_failure("console.oidc", page.request.scope)
         raise
@@ -140,13 +140,12 @@ async def _answered(page: PageRequest, pending: PendingSignIn) -> Response:
         raise PageError(403, "You authenticated as somebody else.", "Sign out, then sign in as the right person.")
     if not await page.context.sessions.end(session):
         raise PageError(403, "Your session has ended.", "Sign in again.")
-    ports = page.context.ports()
     facts = {"event": "console.stepped_up", "channel": "oidc"}
-    ports.store.append(Entry("authentication", ports.now(), facts, principal_values(principal)))
+    page.ports.store.append(Entry("authentication", page.ports.now(), facts, principal_values(principal)))
     # A new cookie: whoever has a copy of the old one must not gain by this sign-in.
     token, _ = await page.context.sessions.start(principal, "oidc", session.name, session)
     response = page.redirect(pending.next, "You have authenticated again.")
-    set_session_cookie(response, token, page.context.public_url())
+    set_session_cookie(response, token, page.site.public_url)
     return response
 
 

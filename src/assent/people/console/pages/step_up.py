@@ -30,16 +30,15 @@ async def step_up_first(page: PageRequest, approval_id: str) -> Response | None:
 
     Call it before a yes, and answer with what it returns.
     """
-    ports = page.context.ports()
-    approval = await find(page.principal, approval_id, ports)
-    if approver_shortfall(page.principal, approval, ports) is None:
+    approval = await find(page.principal, approval_id, page.ports)
+    if approver_shortfall(page.principal, approval, page.ports) is None:
         return None
     return page.redirect(f"/console/approvals/{approval.id}/sign")
 
 
 async def signed_decision(page: PageRequest, approval: Approval, verdict: Verdict) -> SignedDecision:
     """The decision that the form carries, signed by one of the person's passkeys; each signature counts once."""
-    ports, at = page.context.ports(), ceremony(page)
+    ports, at = page.ports, ceremony(page)
     digest, said = decision_digest(approval, verdict), sent_credential(page.field("credential"))
     passkey = await find_passkey(ports, said, page.principal)
     count = checked_assertion(said, at, passkey, digest)
@@ -68,15 +67,14 @@ def _assertion(said: dict[str, Any], passkey: Passkey, approval: Approval, domai
 @on("GET", "/approvals/{id}/sign", DECIDERS)
 async def show_step_up(page: PageRequest) -> Response:
     """Everything that is approved, what is still missing, and the ways to bring it."""
-    ports = page.context.ports()
-    approval = await find(page.principal, page.path["id"], ports)
-    asked = step_ups_of(approval, page.principal, ports)
+    approval = await find(page.principal, page.path["id"], page.ports)
+    asked = step_ups_of(approval, page.principal, page.ports)
     assert page.session is not None
     return page.render(
         "step_up.html",
         approval=approval,
-        state=approval.state_at(ports.now()).value,
-        lacking=approver_shortfall(page.principal, approval, ports),
+        state=approval.state_at(page.ports.now()).value,
+        lacking=approver_shortfall(page.principal, approval, page.ports),
         options=await _options(page, approval),
         domain=passkey_domain(page),
         method=page.session.method,
@@ -87,7 +85,7 @@ async def show_step_up(page: PageRequest) -> Response:
 
 async def _options(page: PageRequest, approval: Approval) -> str:
     """What the browser needs to sign a yes; empty for somebody without a passkey, or under a bare address."""
-    kept = await passkeys_of(page.context.ports(), page.principal)
+    kept = await passkeys_of(page.ports, page.principal)
     if not kept or passkey_domain(page) is None:
         return ""
     return request_options(ceremony(page), decision_digest(approval, "approve"), kept)
@@ -96,7 +94,7 @@ async def _options(page: PageRequest, approval: Approval) -> str:
 @on("POST", "/approvals/{id}/sign", DECIDERS)
 async def approve_signed(page: PageRequest) -> Response:
     """Say yes with a passkey's signature on what the page showed."""
-    approval = await find(page.principal, page.path["id"], page.context.ports())
+    approval = await find(page.principal, page.path["id"], page.ports)
     signed = await signed_decision(page, approval, "approve")
     await page.api(approve_approval, names={"approval": approval.id}, signed=signed)
     done = "Approved and signed. The agent's next identical call runs."

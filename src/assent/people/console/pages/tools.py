@@ -29,7 +29,7 @@ async def show_tools(page: PageRequest) -> Response:
     query = page.filters(list_tools)
     found = await page.api(list_tools, query={"limit": PAGE, **query})
     state = page.context.gateway
-    operator, catalogue = page.may(OPERATORS), page.context.ports().catalogue()
+    operator, catalogue = page.may(OPERATORS), page.ports.catalogue()
     return page.render(
         "tools.html",
         tools=sorted(found["tools"], key=_danger),
@@ -52,7 +52,7 @@ def _upstreams(page: PageRequest) -> list[str]:
     gateway = page.context.gateway
     if gateway is not None:
         return sorted(gateway.settings.upstreams)
-    return sorted({tool.upstream for tool in page.context.ports().catalogue().tools.values()})
+    return sorted({tool.upstream for tool in page.ports.catalogue().tools.values()})
 
 
 def _danger(tool: dict[str, Any]) -> tuple[int, int, str]:
@@ -68,7 +68,7 @@ async def show_one_tool(page: PageRequest) -> Response:
         tool = await page.api(show_tool, names={"tool": name})
     except ApiProblem:
         tool = None
-    reason = page.context.ports().catalogue().withheld.get(name) if page.may(OPERATORS) else None
+    reason = page.ports.catalogue().withheld.get(name) if page.may(OPERATORS) else None
     if tool is None and change is None and reason is None:
         raise PageError(404, "There is no such tool.", "It may be withheld, or not for you to see.")
     return page.render(
@@ -85,13 +85,12 @@ async def show_one_tool(page: PageRequest) -> Response:
 
 async def _around(page: PageRequest, name: str) -> dict[str, Any]:
     """The contract of a served tool in words, who may call it, and for staff the rules that apply."""
-    ports = page.context.ports()
-    tool = ports.catalogue().find(name)
+    tool = page.ports.catalogue().find(name)
     if tool is None:
         return {"contract": {}, "callers": [], "rules": None, "managed": False}
     gateway = page.context.gateway is not None
     callers = [(who, where) for who, where in await known_callers(page) if tools_for([who], page, [tool])]
-    rules = list(rule_rows(ports, [tool], Objections([]))) if gateway and page.may(STAFF) else None
+    rules = list(rule_rows(page.ports, [tool], Objections([]))) if gateway and page.may(STAFF) else None
     return {
         "contract": {
             **contract_lines(tool.contract),
