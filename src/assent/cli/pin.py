@@ -136,7 +136,8 @@ def pin(
         write_pins(place, accepted, "--lock")
     left = sum(not _meant(wanted, name, one.tool) for name, found in changes.items() for one in found)
     others = f"; {left} changes of other tools are not" if left else ""
-    click.echo(f"{place}: {_count(wanted, now)} accepted{others}", err=True)
+    count = sum(map(len, now.values())) if wanted is None else len(wanted)
+    click.echo(f"{place}: {counted(count, 'definition')} accepted{others}", err=True)
 
 
 def _lock_file(config: Path | None) -> Path | None:
@@ -221,10 +222,6 @@ def _wanted(only: tuple[str, ...], listed: Listed, pins: Pins) -> set[tuple[str,
 
 def _meant(wanted: Wanted, upstream: str, tool: str) -> bool:
     return wanted is None or (upstream, tool) in wanted
-
-
-def _count(wanted: Wanted, accepted: Pins) -> str:
-    return counted(sum(map(len, accepted.values())) if wanted is None else len(wanted), "definition")
 
 
 def _source(ctx: click.Context, target: str | None, headers: tuple[str, ...], config: Path | None) -> Source:

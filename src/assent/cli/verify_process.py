@@ -21,7 +21,7 @@ from assent.checks.probe.call_tools import ToolCaller, calling
 from assent.checks.probe.list_tools import contracts_in
 from assent.checks.verify.observe import Command, Observer, database_at
 from assent.checks.verify.promises import Promises, promises_of
-from assent.checks.verify.run import Calls, Checked, Verdict
+from assent.checks.verify.run import Calls, Verdict
 from assent.checks.verify.run import verify as try_out
 from assent.checks.verify.watched_sessions import HangGuard, touching
 from assent.cli.shared.targets import (
@@ -137,14 +137,11 @@ def _as_text(verdict: Verdict) -> str:
     for one in verdict.broken:
         lines.append(f"{visible(one.tool)}: promised that {one.promise}, but {visible(one.happened)}")
         lines.append(f"  called with {visible(json.dumps(one.arguments, ensure_ascii=False))}")
-    lines += [f"{visible(one.tool)}: {_left_out(one)}" for one in verdict.checked if one.skipped]
+    left = [(one.tool, "some" if one.calls else "not called:", one.skipped) for one in verdict.checked if one.skipped]
+    lines += [f"{visible(tool)}: {how} {visible(why)}" for tool, how, why in left]
     lines += [f"note: {visible(note)}" for note in verdict.notes]
     called = [one for one in verdict.checked if one.calls]
     total = sum(one.calls for one in called)
     tools, times = counted(len(called), "tool"), counted(total, "time")
     lines.append(f"{tools} called {times}, {counted(len(verdict.broken), 'promise')} broken")
     return "\n".join(lines)
-
-
-def _left_out(one: Checked) -> str:
-    return f"{'some' if one.calls else 'not called:'} {visible(one.skipped)}"

@@ -41,11 +41,9 @@ def quoted(text: str) -> str:
 def _text(result: types.CallToolResult) -> str:
     if result.structured_content is not None:
         return orjson.dumps(result.structured_content, option=orjson.OPT_INDENT_2).decode()
-    return "\n".join(_block(block) for block in result.content)
-
-
-def _block(block: types.ContentBlock) -> str:
-    return block.text if isinstance(block, types.TextContent) else f"({block.type}, not shown)"
+    return "\n".join(
+        block.text if isinstance(block, types.TextContent) else f"({block.type}, not shown)" for block in result.content
+    )
 
 
 logger = logging.getLogger(__name__)

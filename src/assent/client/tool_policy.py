@@ -80,7 +80,8 @@ def declared_as(tier: Tier | str, tool: types.Tool | Mapping[str, Any]) -> ToolP
 def _policy_if_trusted(
     inference: Inference, claims: Claims, meta: Mapping[str, Any], written_by: str | None
 ) -> ToolPolicy:
-    contract, open_world = _contract(meta), _open_world(claims, inference)
+    contract = _contract(meta)
+    open_world = inference.open_world if claims.open_world is None else claims.open_world
     if contract is not None:
         tier = Tier(contract["tier"])
         risk = _risk(contract.get("risk")) or DEFAULT_RISK[tier]
@@ -185,10 +186,6 @@ def _tier(value: Any) -> Tier | None:
 
 def _risk(value: Any) -> Risk | None:
     return Risk(value) if isinstance(value, str) and value in _RISKS else None
-
-
-def _open_world(claims: Claims, inference: Inference) -> bool:
-    return inference.open_world if claims.open_world is None else claims.open_world
 
 
 @dataclass(slots=True)

@@ -96,17 +96,13 @@ async def send_prompt(settings: HookSettings, client: str, event: HookEvent) -> 
         return ""
     body = _as_sent(client, event)
     headers = {"Authorization": f"Bearer {settings.key}", "Content-Type": "application/json"}
-    request = urllib.request.Request(f"{_root(settings.gateway)}{PATH}/{client}", body, headers)
+    root = settings.gateway.rstrip("/").removesuffix("/mcp")  # People write its MCP endpoint too.
+    request = urllib.request.Request(f"{root}{PATH}/{client}", body, headers)
     try:
         await asyncio.to_thread(lambda: urllib.request.urlopen(request, timeout=_SENDS_WITHIN).close())
     except OSError as error:
         return f"the prompt did not reach the gateway {settings.gateway}: {error}"
     return ""
-
-
-def _root(url: str) -> str:
-    """The address of a gateway, which people also write with the path of its MCP endpoint."""
-    return url.rstrip("/").removesuffix("/mcp")
 
 
 def _as_sent(client: str, event: HookEvent) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from dataclasses import asdict, dataclass, replace
 
 import orjson
@@ -184,7 +184,6 @@ class KnownPeople:
                 yield orjson.loads(document.body)[field], "somebody who signs in"
 
     async def _is_connected(self, owner: PersonOwner) -> bool:
-        return self._vault is not None and any([await self._vault.get(name, owner) for name in self._per_user()])
-
-    def _per_user(self) -> Iterable[str]:
-        return (name for name, one in self._settings.upstreams.items() if one.identity == "per_user" and one.auth)
+        upstreams = self._settings.upstreams.items()
+        lent = [name for name, one in upstreams if one.identity == "per_user" and one.auth]
+        return self._vault is not None and any([await self._vault.get(name, owner) for name in lent])

@@ -58,7 +58,8 @@ class Standins:
             case "tools/list":
                 return reply | {"result": _COMPLETE | {"tools": self.tools[name]}}
             case "server/discover":
-                return reply | {"result": _COMPLETE | _describe(name)}
+                described = {"capabilities": {"tools": {}}, "serverInfo": {"name": name, "version": "1"}}
+                return reply | {"result": _COMPLETE | described | {"supportedVersions": [LATEST_MODERN_VERSION]}}
         return reply | {"error": {"code": METHOD_NOT_FOUND, "message": "Method not found"}}
 
     def _call(self, name: str, params: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
@@ -72,14 +73,6 @@ class Standins:
 
 
 _COMPLETE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-
-
-def _describe(name: str) -> dict[str, Any]:
-    return {
-        "supportedVersions": [LATEST_MODERN_VERSION],
-        "capabilities": {"tools": {}},
-        "serverInfo": {"name": name, "version": "1"},
-    }
 
 
 async def _body(receive: Receive) -> bytes:

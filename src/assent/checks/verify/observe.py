@@ -296,7 +296,8 @@ class SqliteDatabase:
     def _dump(self) -> Seen:
         connection = sqlite3.connect(self._address, uri=True)
         try:
-            connection.text_factory = _decode_lossy
+            # SQLite stores any bytes as text.
+            connection.text_factory = lambda stored: stored.decode("utf-8", "surrogateescape")
             tables = [row[0] for row in connection.execute(_OWN_TABLES)]
             return {f"table {name}": _text(connection.execute(f"select * from {_quoted(name)}")) for name in tables}
         except sqlite3.Error as error:
@@ -332,11 +333,6 @@ class PostgresDatabase:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _decode_lossy(stored: bytes) -> str:
-    """Decode text that may not be UTF-8, because SQLite stores any bytes."""
-    return stored.decode("utf-8", "surrogateescape")
 
 
 def _text(rows: Any) -> str:

@@ -74,13 +74,13 @@ def promises_of(definition: Mapping[str, Any], contract: Contract | None = None,
     output = definition.get("outputSchema")
     schema = definition.get("inputSchema")
     key = None if reads else _key(contract, meta, schema)
+    claimed = contract.hints.idempotent if contract is not None else claims.idempotent
     return Promises(
         tool=str(definition.get("name")),
         reads=reads,
         doubtful=reads and not guess.read_only and guess.confidence >= 0.8,
         # If the key is an argument, the same call has the same key, so another key is another call.
-        idempotent=not reads
-        and (_is_natural(contract, meta) or (not key and _claims_idempotent(contract, claims.idempotent))),
+        idempotent=not reads and (_is_natural(contract, meta) or (not key and bool(claimed))),
         dry_run=_dry_run(contract, meta, schema),
         failures=_failures(contract, meta),
         secrets=tuple(contract.secrets) if contract else (),
@@ -104,10 +104,6 @@ def _is_natural(contract: Contract | None, meta: Mapping[str, Any]) -> bool:
         return contract.idempotency.recovery == "natural"
     declared = meta.get("idempotency")
     return isinstance(declared, Mapping) and declared.get("recovery") == "natural"
-
-
-def _claims_idempotent(contract: Contract | None, hint: bool | None) -> bool:
-    return bool(contract.hints.idempotent if contract is not None else hint)
 
 
 def _key(contract: Contract | None, meta: Mapping[str, Any], schema: Any) -> str | None:

@@ -192,8 +192,6 @@ class _Parser:
 
 
 def _written(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if not isinstance(value, Mapping) else _object(value)
-
-
-def _object(value: Mapping[str, Any]) -> str:
+    if not isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False)
     return "{" + ", ".join(f"{_written(key)}: {_written(inner)}" for key, inner in value.items()) + "}"

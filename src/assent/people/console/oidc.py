@@ -86,7 +86,8 @@ class OidcClient:
                 claims = await self._verified(token, asked)
                 return claims | await self._user_info(client, metadata, claims)
             except OAuthError as error:
-                raise ProviderError(403, "The identity provider refused this sign-in.", _said(error)) from None
+                said = f"It said: {error.error}. Sign in again; if that does not help, ask your administrator."
+                raise ProviderError(403, "The identity provider refused this sign-in.", said) from None
             except (httpx2.HTTPError, ValueError):
                 raise self._unavailable() from None
 
@@ -166,10 +167,6 @@ class OidcClient:
         host = urlsplit(self.settings.issuer).netloc
         detail = f"{host} could not be reached. Try again in a moment, or ask your administrator for another way in."
         return ProviderError(503, "The identity provider does not answer.", detail)
-
-
-def _said(error: OAuthError) -> str:
-    return f"It said: {error.error}. Sign in again; if that does not help, ask your administrator."
 
 
 def what_is_wrong(claims: Mapping[str, Any], asked: SignInRequest, client_id: str, now: float) -> str:

@@ -34,7 +34,7 @@ def _environment() -> Environment:
         "ago": as_ago,
         "until": as_until,
         "is_soon": is_soon,
-        "visible": _visible,
+        "visible": lambda value: visible(str(value)),
         "visible_lines": _visible_lines,
         "iso": as_iso,
         "pretty": as_pretty,
@@ -76,18 +76,13 @@ def _notice(page: PageRequest) -> str:
         return ""
 
 
-def _visible(value: Any) -> str:
-    """Text in which every invisible or direction-changing character is written out."""
-    return visible(str(value))
-
-
 def as_pretty(value: Any) -> str:
     """JSON on several lines, with every invisible character written out."""
     return _visible_lines(json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True))
 
 
 def _visible_lines(value: Any) -> str:
-    """The same for a text of several lines, which stay lines."""
+    """A text of several lines, which stay lines, with every invisible character written out."""
     return "\n".join(visible(line) for line in str(value).split("\n"))
 
 

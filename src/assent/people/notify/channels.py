@@ -11,6 +11,7 @@ import time
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.utils import format_datetime, make_msgid
+from html import escape
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -97,15 +98,11 @@ def slack_body(notice: Notice) -> bytes:
     if notice.text is not None:
         blocks.append({"type": "section", "text": _plain(notice.text[:2900])})
     blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": f"<{notice.url}|Open the approval>"}})
-    return orjson.dumps({"text": _escaped(notice.title), "blocks": blocks})
+    return orjson.dumps({"text": escape(notice.title, quote=False), "blocks": blocks})
 
 
 def _plain(text: str) -> dict[str, Any]:
     return {"type": "plain_text", "text": text, "emoji": False}
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def teams_body(notice: Notice) -> bytes:

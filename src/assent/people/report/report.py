@@ -111,10 +111,6 @@ def _decision(found: Findings, row: EntryView) -> None:
     )
 
 
-def _violation(found: Findings, row: EntryView) -> None:
-    found.violations.add(when(row.leaf.at), row.fact("tool"), row.fact("code"), row.who)
-
-
 def _definition(found: Findings, row: EntryView) -> None:
     if row.fact("event") != "definition.loaded":
         found.drift.add(when(row.leaf.at), _words(row))
@@ -135,7 +131,9 @@ _HANDLERS: dict[str, Callable[[Findings, EntryView], None]] = {
     "replay": lambda found, row: found.count(row, "replayed"),
     "denial": _denial,
     "decision": _decision,
-    "violation": _violation,
+    "violation": lambda found, row: found.violations.add(
+        when(row.leaf.at), row.fact("tool"), row.fact("code"), row.who
+    ),
     "definition": _definition,
     "configuration": _operator,
     "operator": _operator,

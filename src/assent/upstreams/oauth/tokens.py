@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,15 +16,8 @@ from mcp.client.auth.utils import union_scopes
 from assent.core.limited_dict import LimitedDict
 from assent.upstreams.credentials import CredentialOwner, Credentials, bearer_line, bearer_token, subject_of
 from assent.upstreams.errors import NotConnected, OAuthProblem, Unreachable
-from assent.upstreams.oauth.discovery import (
-    AuthorizationServer,
-    discover,
-    discover_token_endpoint,
-    new_http,
-)
-from assent.upstreams.oauth.discovery import (
-    OAuthClient as OAuthClient,
-)
+from assent.upstreams.oauth.discovery import AuthorizationServer, discover, discover_token_endpoint, new_http
+from assent.upstreams.oauth.discovery import OAuthClient as OAuthClient
 from assent.upstreams.oauth.grants import (
     Subject,
     Token,
@@ -101,8 +95,6 @@ class TokenSource:
         """Renew in one process at a time: a refresh token that is used twice may end the connection."""
         if not await self._vault.lock(self.upstream, owner, _LOCK_SECONDS):
             return await self._awaited(owner, kept)
-        from assent.upstreams.oauth.discovery import new_http
-
         try:
             now_kept = await self._read(owner)
             if now_kept.version != kept.version:
@@ -139,6 +131,15 @@ class TokenSource:
         return kept
 
 
+@contextmanager
+def _unreachable(upstream: str) -> Iterator[None]:
+    """Report what an authorization server did as the upstream being out of reach; nothing was sent to it."""
+    try:
+        yield
+    except OAuthProblem as problem:
+        raise Unreachable(upstream, problem.detail, sent=False) from problem
+
+
 class OAuthCredentials:
     """Access tokens of an upstream that needs OAuth."""
 
@@ -146,16 +147,12 @@ class OAuthCredentials:
         self._tokens = tokens
 
     async def header(self, owner: CredentialOwner) -> bytes:
-        try:
+        with _unreachable(self._tokens.upstream):
             return bearer_line(await self._tokens.token(owner))
-        except OAuthProblem as problem:
-            raise Unreachable(self._tokens.upstream, problem.detail, sent=False) from problem
 
     async def renew(self, owner: CredentialOwner, rejected: bytes) -> bytes:
-        try:
+        with _unreachable(self._tokens.upstream):
             return bearer_line(await self._tokens.renew(owner, bearer_token(rejected)))
-        except OAuthProblem as problem:
-            raise Unreachable(self._tokens.upstream, problem.detail, sent=False) from problem
 
     async def widen(self, owner: CredentialOwner, rejected: bytes, scope: str) -> bytes:
         raise NotConnected(self._tokens.upstream, scope)
@@ -317,10 +314,8 @@ class ExchangingCredentials:
         return bearer_line(token)
 
     async def _token(self, owner: CredentialOwner, rejected: str | None = None, scope: str = "") -> str | None:
-        try:
+        with _unreachable(self._exchanged.upstream):
             return await self._exchanged.token(owner, rejected, scope)
-        except OAuthProblem as problem:
-            raise Unreachable(self._exchanged.upstream, problem.detail, sent=False) from problem
 
 
 def _key(owner: CredentialOwner, subject: str) -> bytes:

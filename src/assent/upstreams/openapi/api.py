@@ -38,7 +38,8 @@ def name_operations(operations: Sequence[ApiOperation], most: int = LONGEST) -> 
     for one, name in zip(operations, wanted, strict=True):
         names.append(_name(one, name, uses, derived, most))
         if names[-1] != one.identifier:
-            findings.append(_finding(one, names[-1], _reason(one, name, uses[name])))
+            what = f"{_reason(one, name, uses[name])}; its tool is called {names[-1]!r}"
+            findings.append(Fault(what, "Give it an operationId of its own", one.place))
     return names, findings
 
 
@@ -77,10 +78,6 @@ def _reason(operation: ApiOperation, name: str, uses: int) -> str:
     if uses > 1:
         return f"shares the operationId {operation.identifier[:80]!r} with another"
     return f"has the operationId {operation.identifier[:80]!r}, which is not a tool name"
-
-
-def _finding(operation: ApiOperation, name: str, reason: str) -> Fault:
-    return Fault(f"{reason}; its tool is called {name!r}", "Give it an operationId of its own", operation.place)
 
 
 Segments = tuple[str | None, ...]

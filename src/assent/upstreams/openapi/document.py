@@ -33,7 +33,10 @@ def parse_text(text: str, file: str = "") -> Any:
         raise DocumentError(Fault(f"longer than {MOST_CHARACTERS} characters", "Split the document", file=file))
     text = text.removeprefix("\ufeff")
     try:
-        value = _from_json(text) if text.lstrip()[:1] in ("{", "[") else _from_yaml(text, file)
+        if text.lstrip()[:1] in ("{", "["):
+            value = _from_json(text)
+        else:
+            value = YamlDocument(text, file, merge=True, most_values=MOST_VALUES, most_depth=DEEPEST).value
         return _PlainCopier().value(value, ())
     except FaultsError as error:
         raise DocumentError(error.faults) from None
@@ -68,10 +71,6 @@ def _from_json(text: str) -> Any:
         raise ValueError(f"not valid JSON: {word} is not a number")
 
     return json.loads(text, object_pairs_hook=unique_keys, parse_constant=refuse)
-
-
-def _from_yaml(text: str, file: str) -> Any:
-    return YamlDocument(text, file, merge=True, most_values=MOST_VALUES, most_depth=DEEPEST).value
 
 
 class _PlainCopier:

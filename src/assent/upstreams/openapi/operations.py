@@ -113,6 +113,7 @@ def _operation(library: DocumentSet, path: str, method: str, item: DocumentPlace
     if not isinstance(given, dict):
         return ApiOperation(method, path, broken="it is not an object")
     identifier = _text(given, "operationId")
+    secured = given if "security" in given else library.root
     try:
         return ApiOperation(
             method,
@@ -124,7 +125,7 @@ def _operation(library: DocumentSet, path: str, method: str, item: DocumentPlace
             _parameters(library, item, place),
             _body(library, place),
             _responses(library, place),
-            tuple(one for one in _security(library, given) if isinstance(one, dict)),
+            tuple(one for one in _list(secured, "security") if isinstance(one, dict)),
             {word: value for word, value in given.items() if word.startswith("x-")},
         )
     except Unresolved as error:
@@ -199,10 +200,6 @@ def _media(place: DocumentPlace) -> tuple[Media, ...]:
 def bare_type(media: str) -> str:
     """A media type in lower case, without its parameters."""
     return media.partition(";")[0].strip().lower()
-
-
-def _security(library: DocumentSet, given: Mapping[str, Any]) -> list[Any]:
-    return _list(given if "security" in given else library.root, "security")
 
 
 def _text(given: Any, word: str) -> str:

@@ -197,8 +197,9 @@ def profile_lines(upstream: str, usage: Usage, variables: Iterable[str] = ()) ->
     for tool, found in sorted(usage.used.items()):
         guess = " (its tier is a guess: write its contract)" if tool in usage.guessed else ""
         yield f"# {visible(tool) if tool != AT_START else 'at the start and between calls'}{guess}"
-        shown = sorted(found)
-        yield from (f"#   {visible(str(attempt))}{_stopped(usage, tool, attempt)}" for attempt in shown[:_MOST_LINES])
+        shown, stopped = sorted(found), usage.stopped.get(tool, ())
+        for attempt in shown[:_MOST_LINES]:
+            yield f"#   {visible(str(attempt))}{'   (stopped)' if attempt in stopped else ''}"
         if len(shown) > _MOST_LINES:
             yield f"#   and {len(shown) - _MOST_LINES} more"
     sockets = [target for target in usage.all("network") if target.startswith("unix:")]
@@ -220,10 +221,6 @@ def folders(paths: Iterable[str]) -> list[str]:
 
 def _host(target: str) -> str:
     return target.removesuffix(":443").removesuffix(":80")
-
-
-def _stopped(usage: Usage, tool: str, attempt: Attempt) -> str:
-    return "   (stopped)" if attempt in usage.stopped.get(tool, ()) else ""
 
 
 def _quoted(text: str) -> str:

@@ -119,9 +119,10 @@ async def show_account(page: PageRequest) -> Response:
     sessions = await page.context.sessions.of(page.principal)
     ports, at, options = page.ports, ceremony_of(page), ""
     passkeys = await passkeys_of(ports, page.principal)
+    assert page.session is not None
     if at is not None and is_recent(page.principal, ports):
         challenge = new_challenge(ports.keyed_hash, f"add {page.principal.id}", ports.now())
-        options = creation_options(at, page.principal, _name(page), challenge, passkeys)
+        options = creation_options(at, page.principal, page.session.name, challenge, passkeys)
     return page.render(
         "account.html",
         sessions=list(reversed(sessions)),
@@ -130,10 +131,6 @@ async def show_account(page: PageRequest) -> Response:
         options=options,
         domain=passkey_domain(page),
     )
-
-
-def _name(page: PageRequest) -> str:
-    return page.session.name if page.session is not None else ""
 
 
 @on("POST", "/account/sessions/{id}/end", EVERYONE)
