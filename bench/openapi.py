@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from assent.contract.profiles import profile
-from assent.contract.tool_definition import CONTRACT_KEY
+from assent.contract.tool_listing import CONTRACT_KEY
 from assent.upstreams.compiled_tools import UpstreamPolicy
-from assent.upstreams.openapi.api import ApiDescription, compile_one, read_api
 from assent.upstreams.openapi.document import library_of
+from assent.upstreams.openapi.tools import ApiDescription, compile_one, read_api
 
 UNCOMPARED = {"fastmcp", CONTRACT_KEY}
 NEVER_ARGUMENTS = {"x-api-key", "Idempotency-Key", "authorization"}

@@ -11,7 +11,7 @@ from mcp.server import MCPServer
 from mcp_types import ToolAnnotations
 
 from assent.contract.profiles import profile, profile_names
-from assent.contract.tool_definition import SPECIFIED_DEFAULTS, read_claims
+from assent.contract.tool_listing import SPECIFIED_DEFAULTS, read_claims
 from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
 from assent.upstreams.known import known_contracts, known_servers
 from support.clients.transports import over_http

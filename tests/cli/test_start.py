@@ -26,7 +26,7 @@ MODELS_AND_KEYS = {"cryptography", "jsonschema_rs", "pydantic", "rich", "tomlkit
 RULES = {
     "assent.contract.infer.classifier",
     "assent.checks.lint.run",
-    "assent.upstreams.openapi.api",
+    "assent.upstreams.openapi.tools",
     "assent.people.api.app",
 }
 

@@ -13,7 +13,7 @@ from assent.client.tool_policy import policy_of
 from assent.contract.profiles import profile
 from assent.contract.reader import read_contract
 from assent.contract.tiers import Tier
-from assent.contract.tool_definition import definition
+from assent.contract.tool_listing import definition
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 EVERY_COMBINATION = list(product((None, False, True), repeat=4))

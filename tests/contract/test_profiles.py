@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assent.contract.profiles import HINTS, profile, profile_names
 from assent.contract.reader import read_contract
-from assent.contract.tool_definition import annotations_of, definition
+from assent.contract.tool_listing import annotations_of, definition
 from assent.errors import ContractError, SettingsError
 from support.documents.contract_examples import TIERS
 from support.suite.hypothesis_profile import steady

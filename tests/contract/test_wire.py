@@ -9,7 +9,7 @@ import pytest
 
 from assent.contract.profiles import profile, profile_names
 from assent.contract.reader import read_contract
-from assent.contract.tool_definition import (
+from assent.contract.tool_listing import (
     CONTRACT_KEY,
     Claims,
     annotations_of,

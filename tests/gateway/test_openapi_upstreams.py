@@ -100,8 +100,8 @@ async def test_a_contract_file_is_laid_over_the_document_and_the_rest_of_it_stan
 
 
 def read_fields(name: str) -> Any:
-    from assent.upstreams.openapi.api import read_api
     from assent.upstreams.openapi.document import library_of
+    from assent.upstreams.openapi.tools import read_api
 
     return read_api(library_of(json.dumps(ORDERS))).tools[name].fields
 

@@ -17,7 +17,7 @@ from mcp_types import ToolAnnotations
 from assent import Assent, contract
 from assent.contract.profiles import profile
 from assent.contract.reader import read_contract
-from assent.contract.tool_definition import dropped_hints
+from assent.contract.tool_listing import dropped_hints
 from assent.contract.yaml_document import write_yaml
 from assent.errors import ContractError, SettingsError
 from assent.fastmcp import Assent as FastAssent

@@ -8,7 +8,7 @@ import pytest
 
 from assent.contract.profiles import profile
 from assent.contract.reader import read_contract
-from assent.contract.tool_definition import CONTRACT_KEY, annotations_of, definition, meta_of
+from assent.contract.tool_listing import CONTRACT_KEY, annotations_of, definition, meta_of
 from support.documents.seed_payloads import compact
 
 # tier: readOnlyHint, destructiveHint, idempotentHint, openWorldHint

@@ -9,7 +9,7 @@ import pytest
 from assent.contract.model import Contract
 from assent.contract.profiles import profile
 from assent.contract.show import show
-from assent.contract.tool_definition import CONTRACT_KEY, meta_of, runtime_failures
+from assent.contract.tool_listing import CONTRACT_KEY, meta_of, runtime_failures
 from assent.core.principal import Principal
 from assent.core.problems import CATALOGUE
 from assent.core.tool import compile_tool

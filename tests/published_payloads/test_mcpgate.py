@@ -7,7 +7,7 @@ import json
 import pytest
 
 from assent.contract.profiles import profile, profile_names
-from assent.contract.tool_definition import Claims, read_claims
+from assent.contract.tool_listing import Claims, read_claims
 from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
 from support.documents.seed_payloads import compact, definitions, without_contract
 

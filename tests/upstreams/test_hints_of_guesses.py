@@ -12,7 +12,7 @@ from assent.contract.profiles import profile, profile_names
 from assent.contract.reader import read_contract
 from assent.pipeline.confirm import ambiguous
 from assent.upstreams.compiled_tools import UpstreamPolicy, compile_tools
-from assent.upstreams.openapi.api import compile_one
+from assent.upstreams.openapi.tools import compile_one
 from support.clients.transports import over_http
 from support.gateway.gateways import Shop, gateway, post, rpc
 from support.openapi.documents import api, ok, sending

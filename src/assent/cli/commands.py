@@ -61,12 +61,19 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS:
             from difflib import get_close_matches
 
-            close = get_close_matches(cmd_name, COMMANDS, 1)
-            return ctx.fail(f"No such command '{cmd_name}'. Did you mean '{close[0]}'?") if close else None
+            for close in get_close_matches(args[0], COMMANDS, 1):
+                ctx.fail(f"No such command '{args[0]}'. Did you mean '{close}'?")
+        return super().resolve_command(ctx, args)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
         command: click.Command = getattr(import_module(f"assent.cli.{cmd_name}"), cmd_name)
         return command
 

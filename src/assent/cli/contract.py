@@ -19,7 +19,7 @@ from assent.files import read_text, write_whole
 
 if TYPE_CHECKING:
     from assent.contract.model import Contract
-    from assent.upstreams.openapi.api import ApiDescription
+    from assent.upstreams.openapi.tools import ApiDescription
 
 
 @click.group()
@@ -107,7 +107,7 @@ def _adapted(one: Contract, profile: str) -> Contract:
 def _hints(one: Contract, profile: str) -> str:
     """The hints that a profile derives from a contract, as one line."""
     from assent.contract.profiles import profile as named_profile
-    from assent.contract.tool_definition import annotations_of
+    from assent.contract.tool_listing import annotations_of
 
     listed = annotations_of(one, named_profile(profile))
     words = ", ".join(f"{name} {json.dumps(value)}" for name, value in listed.items() if name != "title")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assent.contract.infer import Inference
     from assent.ports import LogEntry, Ports
     from assent.upstreams.compiled_tools import UpstreamPolicy
-    from assent.upstreams.openapi.api import ApiTool
+    from assent.upstreams.openapi.tools import ApiTool
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def draft(
 ) -> Draft:
     """Drafts the contract that a tool would get now. `known` is the contract that Assent ships for it, if any."""
     from assent.contract.infer import classify
-    from assent.contract.tool_definition import read_claims
+    from assent.contract.tool_listing import read_claims
     from assent.upstreams.compiled_tools import CONFIDENT, judge_definition
 
     if known is not None:

@@ -13,7 +13,7 @@ import mcp_types as types
 from assent.contract.infer import Inference, classify
 from assent.contract.profiles import HINTS, profile
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
-from assent.contract.tool_definition import CONTRACT_KEY, Claims, read_claims
+from assent.contract.tool_listing import CONTRACT_KEY, Claims, read_claims
 from assent.core.estimates import estimate_names
 from assent.upstreams.compiled_tools import CONFIDENT, judge
 

@@ -15,7 +15,7 @@ from assent.contract.fields import FlowArguments, format_duration
 from assent.contract.model import Contract
 from assent.contract.reader import read_contract
 from assent.contract.tiers import Risk
-from assent.contract.tool_definition import steps_up
+from assent.contract.tool_listing import steps_up
 
 _NUMBER = ("a number is expected", "Write one, such as 20 or 12.50")
 _WHOLE = ("a whole number is expected", "Write one, such as 20")

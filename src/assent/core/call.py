@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple, Protocol, cast
 
 import orjson
@@ -106,3 +108,22 @@ class Call(NamedTuple):
     def stated(self) -> dict[str, Any]:
         """The arguments that describe the action, as digested: equal calls have equal ones."""
         return cast("dict[str, Any]", orjson.loads(self.canonical))
+
+
+def digest_of_call(principal: Principal, tool: Tool, fingerprint: str) -> str:
+    """The digest that binds approvals, claims and the log to who calls which tool with which arguments."""
+    who: tuple[str, ...] = (principal.tenant, principal.id, principal.mode)
+    if principal.actors:
+        who += tuple(actor.id for actor in principal.actors)
+    prefix = _digest_prefix(who, tool.upstream, tool.name, tool.contract.digest)
+    return hashlib.sha256(prefix + fingerprint.encode()).hexdigest()
+
+
+@lru_cache(65_536)
+def _digest_prefix(who: tuple[str, ...], upstream: str, name: str, contract: str) -> bytes:
+    """Everything of a call except its arguments. Parts are length-prefixed so that different inputs cannot produce
+    the same digest input.
+    """
+    parts = [*who, "", upstream, name, contract]
+    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
+    return b"assent call v1\n" + b"".join(len(part).to_bytes(4, "big") + part for part in encoded)

@@ -11,7 +11,7 @@ from typing import Any
 
 from assent.contract.infer import classify
 from assent.contract.pointers import escaped
-from assent.contract.tool_definition import read_claims
+from assent.contract.tool_listing import read_claims
 from assent.core.pins import Attacks, Definition, no_attacks
 from assent.core.question import visible
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 from assent.contract.digest import NotCanonicalError, digest_of
 from assent.contract.infer import classify
 from assent.contract.pointers import escaped
-from assent.contract.tool_definition import read_claims
+from assent.contract.tool_listing import read_claims
 from assent.core.question import visible
 from assent.errors import Fault, SettingsError
 

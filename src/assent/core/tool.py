@@ -16,8 +16,8 @@ from assent.contract.member_names import Spelling
 from assent.contract.model import Contract
 from assent.contract.pointers import places, tokens
 from assent.contract.profiles import HistoricNames, Profile, profile
-from assent.contract.tool_definition import Claims, read_claims
-from assent.contract.tool_definition import definition as wire_definition
+from assent.contract.tool_listing import Claims, read_claims
+from assent.contract.tool_listing import definition as wire_definition
 from assent.errors import ContractError, Fault
 
 _KEYWORDS = frozenset({"name", "historic_names", "claims"})

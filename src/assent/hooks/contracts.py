@@ -16,7 +16,7 @@ from assent.contract.files import WrittenContract, is_pattern
 from assent.contract.infer import classify
 from assent.contract.reader import read_contract
 from assent.contract.tiers import Risk, Tier
-from assent.contract.tool_definition import Claims
+from assent.contract.tool_listing import Claims
 from assent.contract.yaml_document import YamlDocument
 from assent.core.limited_dict import LimitedDict
 from assent.core.tool import Tool, compile_tool

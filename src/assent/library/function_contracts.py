@@ -13,7 +13,7 @@ from assent.contract.contradictions import incomplete, unsendable_keys
 from assent.contract.decorator import contract_of
 from assent.contract.model import Contract
 from assent.contract.profiles import Profile
-from assent.contract.tool_definition import dropped_hints, with_author_hints
+from assent.contract.tool_listing import dropped_hints, with_author_hints
 from assent.core.catalogue import Catalogue, catalogue_of
 from assent.core.contract_names import never_rehearsed, unknown_names
 from assent.core.quotas import SpendBudget, budgets_never_spent

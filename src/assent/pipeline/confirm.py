@@ -143,7 +143,10 @@ def stricter(by: str, others: Iterable[str], principal: Principal) -> str:
 def asked_by(call: Call, why: str | None, rules: Rules) -> str:
     """Who must confirm: `none`, `host`, `user` or `approver`. Against a test endpoint less is enough."""
     critical = rules.critical_confirmer if call.principal.has_agent else "user"
-    by = call.tool.contract.asked_by(why is not None, critical)
+    known: dict[tuple[bool, str], str] = call.tool.derived.setdefault("asked_by", {})
+    by = known.get((why is not None, critical))
+    if by is None:
+        by = known[why is not None, critical] = call.tool.contract.asked_by(why is not None, critical)
     return rules.test_confirmation if by in ("user", "approver") and call.principal.mode == "test" else by
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.member_names import Misspelt
 from assent.contract.model import Contract
 from assent.contract.schema_cost import size_of
-from assent.core.call import Call, Mirrors, Request
+from assent.core.call import Call, Mirrors, Request, digest_of_call
 from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.tool import MOST_VALUES, Tool
@@ -62,7 +61,7 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
         arguments,
         plain,
         fingerprint,
-        _digest(principal, tool, fingerprint),
+        digest_of_call(principal, tool, fingerprint),
         _key(request, arguments, tool, trace),
         dry_run,
         request.reply,
@@ -107,24 +106,6 @@ def strip_control_arguments(contract: Contract, arguments: Mapping[str, Any]) ->
     if rehearsal.mode != "none" and isinstance(stated.get(rehearsal.argument), bool):
         del stated[rehearsal.argument]
     return stated
-
-
-def _digest(principal: Principal, tool: Tool, fingerprint: str) -> str:
-    who: tuple[str, ...] = (principal.tenant, principal.id, principal.mode)
-    if principal.actors:
-        who += tuple(actor.id for actor in principal.actors)
-    prefix = _digest_prefix(who, tool.upstream, tool.name, tool.contract.digest)
-    return hashlib.sha256(prefix + fingerprint.encode()).hexdigest()
-
-
-@lru_cache(65_536)
-def _digest_prefix(who: tuple[str, ...], upstream: str, name: str, contract: str) -> bytes:
-    """Everything of a call except its arguments. Parts are length-prefixed so that different inputs cannot produce
-    the same digest input.
-    """
-    parts = [*who, "", upstream, name, contract]
-    encoded = [part.encode("utf-8", "surrogatepass") for part in parts]
-    return b"assent call v1\n" + b"".join(len(part).to_bytes(4, "big") + part for part in encoded)
 
 
 def _key(request: Request, arguments: dict[str, Any], tool: Tool, trace: CallTrace) -> str | None:

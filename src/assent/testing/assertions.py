@@ -17,7 +17,7 @@ from assent.checks.verify.promises import promises_of
 from assent.checks.verify.run import Calls, Verdict, verify
 from assent.contract.model import Contract
 from assent.contract.profiles import WIRE_NAMES, profile
-from assent.contract.tool_definition import dropped_hints, read_claims
+from assent.contract.tool_listing import dropped_hints, read_claims
 
 Definitions = Sequence[Mapping[str, Any]]
 

@@ -20,7 +20,7 @@ from assent.contract.model import Contract
 from assent.contract.profiles import HistoricNames, Profile
 from assent.contract.reader import read_contract
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
-from assent.contract.tool_definition import Claims, read_claims
+from assent.contract.tool_listing import Claims, read_claims
 from assent.core.shown_definition import shown_tool
 from assent.core.tool import Tool, compile_tool
 from assent.errors import ContractError

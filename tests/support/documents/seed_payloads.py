@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from assent.contract.profiles import profile
-from assent.contract.tool_definition import CONTRACT_KEY, definition
+from assent.contract.tool_listing import CONTRACT_KEY, definition
 from support.documents.contract_examples import parse_contracts
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import settings
 
-from assent.upstreams.openapi.api import ApiDescription, read_api
 from assent.upstreams.openapi.document import DocumentSet, library_of
+from assent.upstreams.openapi.tools import ApiDescription, read_api
 
 THE_SAME = settings(deadline=None, derandomize=True)
 """Every run tries the same examples, however slow the machine."""

@@ -12,8 +12,8 @@ from assent.core.outcome import Answer
 from assent.core.tool import Tool
 from assent.testing import World
 from assent.upstreams.compiled_tools import UpstreamPolicy
-from assent.upstreams.openapi.api import ApiDescription, compile_one
 from assent.upstreams.openapi.link import OpenApiUpstream
+from assent.upstreams.openapi.tools import ApiDescription, compile_one
 
 FREE = {"risk": "low", "autonomous": True, "confirmation": {"by": "none"}}
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assent.contract.profiles import profile
-from assent.contract.tool_definition import CONTRACT_KEY
+from assent.contract.tool_listing import CONTRACT_KEY
 from assent.errors import ContractError
 from support.openapi.documents import api, ok, parameter, ref, sending
 from support.openapi.worlds import compile_tools

@@ -7,7 +7,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from assent.upstreams.openapi.api import ApiTool
+from assent.upstreams.openapi.tools import ApiTool
 from support.openapi.documents import api, ok, parameter, ref, sending
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from assent.contract.digest import digest_of
 from assent.contract.profiles import profile
-from assent.upstreams.openapi.api import read_api
 from assent.upstreams.openapi.document import DocumentError, library_of
+from assent.upstreams.openapi.tools import read_api
 from support.openapi.documents import ORDERS, THE_SAME, document, ok, parameter, ref, sending
 from support.openapi.worlds import compile_tools
 

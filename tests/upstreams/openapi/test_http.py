@@ -10,10 +10,10 @@ import pytest
 from assent.core.outcome import Refusal
 from assent.errors import SettingsError
 from assent.ports import OutcomeUnknown
-from assent.upstreams.openapi.api import ApiDescription, read_api
 from assent.upstreams.openapi.document import library_of
 from assent.upstreams.openapi.link import OpenApiUpstream
 from assent.upstreams.openapi.result import ResultLimits
+from assent.upstreams.openapi.tools import ApiDescription, read_api
 from support.openapi.documents import api, document, ok, parameter, sending
 from support.openapi.worlds import FREE, Scripted, structured, world_of
 

@@ -7,8 +7,8 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.upstreams.openapi.api import name_operations
 from assent.upstreams.openapi.operations import ApiOperation
+from assent.upstreams.openapi.tools import name_operations
 from support.openapi.documents import THE_SAME
 
 

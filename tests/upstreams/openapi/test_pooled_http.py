@@ -11,9 +11,9 @@ from assent.core.outcome import Refusal
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.pool import Limits, Pool
-from assent.upstreams.openapi.api import read_api
 from assent.upstreams.openapi.document import library_of
 from assent.upstreams.openapi.link import OpenApiUpstream, SendHttp, send_over
+from assent.upstreams.openapi.tools import read_api
 from support.openapi.documents import ORDERS
 from support.openapi.service import Orders, serving
 from support.openapi.worlds import FREE, structured, world_of

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from assent.upstreams.openapi.api import read_api
 from assent.upstreams.openapi.document import DocumentError, Unresolved, library_of, read_file
+from assent.upstreams.openapi.tools import read_api
 from support.openapi.documents import document, library, ok
 
 

@@ -13,10 +13,10 @@ from starlette.requests import cookie_parser
 from starlette.routing import compile_path
 
 from assent.errors import SettingsError
-from assent.upstreams.openapi.api import ApiTool
 from assent.upstreams.openapi.document import Unresolved
 from assent.upstreams.openapi.encoding import Unsendable
 from assent.upstreams.openapi.request import OpenApiRequest, check_base, read_template, write_request
+from assent.upstreams.openapi.tools import ApiTool
 from support.openapi.documents import THE_SAME, api, ok, parameter, sending
 
 BASE = "http://127.0.0.1:9000/api"

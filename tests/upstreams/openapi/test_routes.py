@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assent.upstreams.openapi.api import Routes
 from assent.upstreams.openapi.operations import ApiOperation
+from assent.upstreams.openapi.tools import Routes
 
 PATHS = ["/orders/{id}", "/orders/all", "/orders/{id}/items", "/files/{path}/raw", "/files/{id}/secret/raw", "/{a}/{b}"]
 

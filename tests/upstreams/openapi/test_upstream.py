@@ -13,9 +13,9 @@ import pytest
 from assent.core.outcome import Answer, Refusal
 from assent.ports import NotReached
 from assent.testing import World
-from assent.upstreams.openapi.api import read_api
 from assent.upstreams.openapi.document import library_of
 from assent.upstreams.openapi.link import OpenApiUpstream
+from assent.upstreams.openapi.tools import read_api
 from support.decisions.calls import call_of
 from support.openapi.documents import ORDERS, api, ok, parameter, sending
 from support.openapi.service import Orders, sender, serving

@@ -11,7 +11,7 @@ from assent.checks.lint.rule import Finding
 from assent.checks.lint.run import lint
 from assent.checks.lint.target import LintedTool, Target
 from assent.contract.profiles import profile
-from assent.contract.tool_definition import read_claims
+from assent.contract.tool_listing import read_claims
 from assent.contract.yaml_document import packaged_yaml
 
 WORDS = {"runs": "runs", "may_run": "may run", "asks": "asks", "ignores": "ignores hints"}

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from assent.checks.lint.target import LintedTool
 from assent.contract.profiles import WIRE_NAMES
-from assent.contract.tool_definition import SPECIFIED_DEFAULTS
+from assent.contract.tool_listing import SPECIFIED_DEFAULTS
 
 _SHORT = {wire: short for short, wire in WIRE_NAMES.items()}
 

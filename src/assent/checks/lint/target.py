@@ -15,7 +15,7 @@ from assent.contract.model import Contract
 from assent.contract.pointers import escaped
 from assent.contract.profiles import Profile, profile
 from assent.contract.tiers import Tier
-from assent.contract.tool_definition import CONTRACT_KEY, Claims, read_claims
+from assent.contract.tool_listing import CONTRACT_KEY, Claims, read_claims
 from assent.core.tool import Tool, compile_tool
 
 _MOST = 20_000

@@ -9,7 +9,7 @@ from typing import Any
 from assent.contract.infer import classify
 from assent.contract.model import Contract
 from assent.contract.tiers import Risk, Tier
-from assent.contract.tool_definition import CONTRACT_KEY, read_claims
+from assent.contract.tool_listing import CONTRACT_KEY, read_claims
 
 _KEYS = ("idempotency_key", "idempotencyKey", "idempotency-key", "Idempotency-Key")
 

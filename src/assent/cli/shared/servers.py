@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assent.checks.probe.list_tools import ToolListing
     from assent.config.model import Settings, UpstreamSettings
     from assent.contract.model import Contract
-    from assent.upstreams.openapi.api import ApiDescription
+    from assent.upstreams.openapi.tools import ApiDescription
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
@@ -114,8 +114,8 @@ def read_description(source: str) -> ApiDescription:
 
 def _read_api(text: str, source: str) -> ApiDescription:
     from assent.contract.infer import classify
-    from assent.upstreams.openapi.api import read_api
     from assent.upstreams.openapi.document import library_of
+    from assent.upstreams.openapi.tools import read_api
 
     return read_api(library_of(text, source), infer=classify)
 

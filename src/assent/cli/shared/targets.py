@@ -33,7 +33,7 @@ from assent.contract.model import Contract
 from assent.contract.profiles import Profile
 from assent.contract.profiles import profile as named_profile
 from assent.contract.reader import read_contract
-from assent.contract.tool_definition import CONTRACT_KEY, dropped_hints
+from assent.contract.tool_listing import CONTRACT_KEY, dropped_hints
 from assent.contract.yaml_document import YamlDocument
 from assent.core.question import counted, visible
 from assent.errors import ContractError, Fault, SettingsError

@@ -11,7 +11,7 @@ from assent.contract.contradictions import exception_of
 from assent.contract.profiles import profile, profile_names
 from assent.contract.show import show
 from assent.contract.tiers import Risk, Tier
-from assent.contract.tool_definition import annotations_of
+from assent.contract.tool_listing import annotations_of
 from assent.core.catalogue import Catalogue
 from assent.core.principal import Principal
 from assent.core.record_scope import is_operator

@@ -8,7 +8,7 @@ from typing import Any
 
 from assent.contract.infer import Inference
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
-from assent.contract.tool_definition import Claims
+from assent.contract.tool_listing import Claims
 from assent.upstreams.openapi.arguments import Arguments
 from assent.upstreams.openapi.encoding import is_json, is_ndjson, is_shapeable, named, successes
 from assent.upstreams.openapi.operations import ApiOperation, bare_type

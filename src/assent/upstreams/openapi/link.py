@@ -27,7 +27,6 @@ from assent.upstreams.errors import UpstreamError
 from assent.upstreams.http.connection import UpstreamResponse
 from assent.upstreams.http.pool import Pool
 from assent.upstreams.link import UpstreamLink, arguments_with_key
-from assent.upstreams.openapi.api import ApiDescription, ApiTool, Routes, compile_one, read_api
 from assent.upstreams.openapi.arguments import Arguments
 from assent.upstreams.openapi.document import library_of, read_file
 from assent.upstreams.openapi.encoding import Unsendable, accepted, check_field
@@ -43,6 +42,7 @@ from assent.upstreams.openapi.result import (
     shape,
     unreadable_result,
 )
+from assent.upstreams.openapi.tools import ApiDescription, ApiTool, Routes, compile_one, read_api
 
 SendHttp = Callable[[str, str, Sequence[tuple[str, str]], bytes], Awaitable[UpstreamResponse]]
 """Sends one request (method, URL, headers, body) to one service, never redirected, never sent twice.
