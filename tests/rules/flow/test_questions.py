@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import mcp_types as types
+import orjson
 import pytest
 from click.testing import CliRunner
 from mcp import Client
@@ -130,7 +131,7 @@ async def test_an_id_is_found_in_results_of_every_form(
     result: dict[str, Any], arguments: dict[str, Any], fields: dict[str, str]
 ) -> None:
     memory, key = RecordMemory(), ("t", "p", "c")
-    memory.keep(key, "look", result, 1.0, 100)
+    memory.keep(key, "look", result, 1.0, orjson.dumps(result))
     (found,) = memory.named_by(key, await call_of(arguments), "", 0.0)
     assert dict(found.fields) == fields
     assert memory.named_by(("t", "other", "c"), await call_of(arguments), "", 0.0)[:1] in (
@@ -159,7 +160,7 @@ async def test_hidden_characters_of_a_title_are_written_out() -> None:
 def test_the_memory_is_bounded() -> None:
     memory = RecordMemory()
     for number in range(100):
-        memory.keep(("t", "p", "c"), "look", text("x"), 1.0, MOST_OF_A_RESULT - number)
-    memory.keep(("t", "p", "c"), "look", text("x"), 2.0, MOST_OF_A_RESULT + 1)
+        memory.keep(("t", "p", "c"), "look", text("x"), 1.0, b"x" * (MOST_OF_A_RESULT - number))
+    memory.keep(("t", "p", "c"), "look", text("x"), 2.0, b"x" * (MOST_OF_A_RESULT + 1))
     assert memory._size <= MOST_IN_ALL
     assert all(kept.at == 1.0 for kept in memory._results), "a result that is too long is not kept"

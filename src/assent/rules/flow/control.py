@@ -126,7 +126,7 @@ class FlowControl:
         readings = call.scratch.pop("readings", None) if call.scratch is not None else None
         whole = written(result)
         who, name = call.principal, call.conversation.name if call.conversation is not None else ""
-        self._memory.records.keep((who.tenant, who.id, name), call.tool.name, result, now, len(whole), whole)
+        self._memory.records.keep((who.tenant, who.id, name), call.tool.name, result, now, whole)
         if len(whole) > AT_ONCE:
             return self._remember_apart(call, result, now, readings, whole)
         return self.take(call.principal, call.conversation, call.tool, result, now, readings, whole)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -28,6 +27,8 @@ MOST_NAMED = 50
 MOST_SHOWN = 120
 
 Conversation = tuple[str, str, str]
+Written = bytes | str
+"""A whole result as text; bytes if it is JSON."""
 Fields = tuple[tuple[str, str], ...]
 _ID = re.compile(
     r"(?:^|[_.-])(?:ids?|uid|uuid|key|number|nr|sha|ref|reference|iban|account|slug|path|uri|handle|code|email|address)$"
@@ -58,12 +59,6 @@ class _Result(NamedTuple):
     size: int
 
 
-_as_result = cast(
-    "Callable[[tuple[Conversation, str, float, Any, int]], _Result]",
-    partial(tuple.__new__, _Result),
-)
-
-
 class RecordMemory:
     """The newest results of all conversations of this process."""
 
@@ -71,34 +66,19 @@ class RecordMemory:
         self._results: deque[_Result] = deque()
         self._size = 0
 
-    def keep(
-        self,
-        conversation: Conversation,
-        tool: str,
-        result: Mapping[str, Any],
-        at: float,
-        size: int,
-        whole: bytes | str | None = None,
-    ) -> None:
-        """Keep a result of so many bytes: its text, or if it has none, its structured content.
-
-        If the result is given as JSON too, that is kept instead of its structured content, which takes more memory.
-        """
-        if size > MOST_OF_A_RESULT:
+    def keep(self, conversation: Conversation, tool: str, result: Mapping[str, Any], at: float, whole: Written) -> None:
+        """Keep a result: its text, or if it has none, all of it as JSON, for its structured content."""
+        if len(whole) > MOST_OF_A_RESULT:
             return
-        content = result.get("content")
-        body: Any = ""
-        if content and isinstance(content, list):
-            texts = [one.get("text") for one in content if isinstance(one, Mapping)]
-            body = "\n\n".join(one for one in texts if isinstance(one, str))
+        content, structured = result.get("content"), result.get("structuredContent")
+        texts = [one.get("text") for one in content if isinstance(one, Mapping)] if isinstance(content, list) else ()
+        body: Any = "\n\n".join(one for one in texts if isinstance(one, str)) if texts else ""
+        if not body and structured:
+            body = whole if type(structured) is dict and type(whole) is bytes else structured
         if not body:
-            body = result.get("structuredContent")
-            if not body:
-                return
-            if type(whole) is bytes and type(body) is dict:
-                body = whole
-        self._results.append(_as_result((conversation, tool, at, body, size)))
-        self._size += size
+            return
+        self._results.append(tuple.__new__(_Result, (conversation, tool, at, body, len(whole))))
+        self._size += len(whole)
         while self._size > MOST_IN_ALL or len(self._results) > MOST_RESULTS:
             self._size -= self._results.popleft().size
 

@@ -27,11 +27,6 @@ _SPACED = _LOWER.translate(bytes.maketrans(_OTHER, b" " * len(_OTHER)))
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}")
 _HEX = re.compile(r"\b(?:[0-9a-fA-F]{12,}|(?:[0-9a-fA-F]{2}[ :]){5,}[0-9a-fA-F]{2})\b")
 _SOME_HEX = re.compile(r"[0-9a-fA-F][0-9a-fA-F](?:[0-9a-fA-F]{10}|[ :][0-9a-fA-F]{2}[ :])")
-_ENCODED = b"+-/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
-_SIGNS_OF_HIDING = dict.fromkeys(_ENCODED, "a") | dict.fromkeys(b" :\t\n\v\f\r\x1c\x1d\x1e\x1f", " ")
-_SIGNS_OF_HIDING |= dict.fromkeys(b"%&", "%") | dict.fromkeys(b"[({", "(") | {46: ".", 64: "@"}
-_HIDING = bytes(ord(_SIGNS_OF_HIDING.get(one, ",")) for one in range(256))
-"""Turns what base64 and hexadecimal encodings are made of into `a`, colons into spaces, and brackets into one."""
 _DIGIT = re.compile(r"\d")
 _DISGUISED_SIGN = re.compile(
     r"\s(?:dot|punkt|arroba)\s|[\[({](?:at|dot|@|\.)[\])}]|\s[@.]\s|\w\s@|@\s\w", re.IGNORECASE
@@ -74,22 +69,19 @@ _AMOUNT = re.compile(
 _ID = re.compile(r"[a-z\d](?<![\w@./-].)(?:(?<=[a-z])[a-z]*[_-]?\d|(?<=\d)\d*[_-]?[a-z])[a-z0-9_-]{2,80}(?![\w@])")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}")
 _LONG_NUMBER = re.compile(r"\d(?:[ ()./-]{0,2}\d){5}")
+_LETTERS, _DIGITS = "abcdefghijklmnopqrstuvwxyz", "0123456789"
+
+
+def _signs(kinds: dict[str, str]) -> bytes:
+    """A table that turns ASCII characters into the sign of their kind, and all others into commas."""
+    return bytes(ord(next((sign for some, sign in kinds.items() if chr(one) in some), ",")) for one in range(256))
+
+
+_SHAPE = _signs({_DIGITS: "0", _LETTERS: "a", "()./": ".", " ": " ", "-": "-", "_": "_"})
 _GAPS = b" .-"
-_SHAPE = bytes(
-    ord(
-        "0"
-        if 48 <= one < 58
-        else "a"
-        if 97 <= one < 123
-        else "."
-        if one in b"()./"
-        else chr(one)
-        if one in b" -_"
-        else ","
-    )
-    for one in range(256)
-)
-"""Tells digits, letters, gaps and other signs apart."""
+_ACCOUNT_START = re.compile(r"(?<![a0_-])aa00")
+_ENCODED = _LETTERS + _LETTERS.upper() + _DIGITS + "+-/_"
+_HIDING = _signs({_ENCODED: "a", " :\t\n\v\f\r\x1c\x1d\x1e\x1f": " ", ".": ".", "@": "@", "%&": "%", "[({": "("})
 _AROUND_WORD = ".,;:!?()\"'<>[]{}*`~"
 _BEFORE_AMOUNT, _AFTER_AMOUNT = "$#(\"'", ".;:!?)\"'"
 _PLAIN_ADDRESS = re.compile(r"(?:[a-z]{1,31}\.)?[a-z]{1,31}[0-9]{0,7}@(?:[a-z][a-z-]{0,62}\.){1,8}[a-z]{2,24}")
@@ -97,7 +89,6 @@ _PLAIN_LINK = re.compile(r"https?://[a-z][a-z0-9-]{0,62}(?:\.[a-z0-9-]{1,63}){1,
 """An address, and a link, that cannot be read as anything else besides; the path of the link can have amounts."""
 _BEFORE_NUMBER = "0123456789+-.iInN \t\n\r\v\f\x1c\x1d\x1e\x1f"
 """How a text begins that `float` can read."""
-_LETTERS, _DIGITS = "abcdefghijklmnopqrstuvwxyz", "0123456789"
 _FILES = word_set(
     "txt md pdf doc docx xls xlsx ppt pptx odt ods csv tsv json yaml yml toml xml html htm log ini cfg conf env "
     "py js ts go rs java rb php sh bat sql zip tar gz tgz rar png jpg jpeg gif svg webp mp3 mp4 wav mov key pem "
@@ -193,9 +184,8 @@ class Reading:
             self.is_cut, found = True, found[:MOST_VALUES]
         self.values = found
         if whole_among and whole_among[0].kind not in ("amount", "id") and len(text) <= LONGEST_VALUE:
-            whole = self._find_whole(plain, whole_among)
-            if whole is not None:
-                self.value = self.whole = whole
+            self.whole = self._find_whole(plain, whole_among)
+            self.value = self.whole or self.value
 
     def _read_number(self, text: str, digits: str) -> None:
         """A text without letters; ASCII digits with at most a point among them, as in `12.50`, are read at once."""
@@ -229,13 +219,8 @@ class Reading:
     @property
     def all_values(self) -> list[Value]:
         """The values in the beginning of the text and in what it hides."""
-        if self._hidden is None and not may_hide(self.text):
-            self._hidden = ()
-        return (
-            [*self.values, *(value for one in self.hidden for value in one.values)]
-            if self._hidden != ()
-            else self.values
-        )
+        hidden = self.hidden if self._hidden is None else self._hidden
+        return [*self.values, *(value for one in hidden for value in one.values)] if hidden else self.values
 
     def _find_whole(self, plain: str, found: list[Value]) -> Value | None:
         is_ascii, bare, link = self.text.isascii(), self.squeezed, ""
@@ -317,14 +302,10 @@ def _all_in(plain: str) -> list[Value]:
         if "0 0" in (signs := shape.decode()):
             amounts = _amounts_in(plain)
         digits = shape.translate(None, _GAPS).decode()
-        if "000000" in digits and ("00000000" in digits or _may_begin_account(signs)):
+        if "000000" in digits and ("00000000" in digits or _ACCOUNT_START.search(signs) is not None):
             accounts = _accounts_in(plain)
     every = [*addresses, *links, *accounts, *amounts, *ids]
     return list(dict.fromkeys(every)) if len(every) > 1 else every
-
-
-def _may_begin_account(shape: str) -> bool:
-    return shape.startswith("aa00") or " aa00" in shape or ".aa00" in shape or ",aa00" in shape
 
 
 def _scan(plain: str) -> list[Value]:

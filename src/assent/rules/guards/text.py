@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import lru_cache
 
 from assent.core.deceptive_characters import BLANK, twin_of
@@ -27,10 +27,9 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return _with_spaces(text.lower())
-    seen = _without(text, BLANK.intersection(text))  # Before normalising, which would turn some of them into others.
+    seen = _each(text, lambda c: "" if c in BLANK else c)  # Normalising would turn some of them into others.
     normal = unicodedata.normalize("NFKC", seen)
-    shown = _without(normal, {c for c in _unusual(normal) if unicodedata.category(c) in ("Cf", "Mn")})
-    return _with_spaces(shown.casefold())
+    return _with_spaces(_each(normal, lambda c: "" if unicodedata.category(c) in ("Cf", "Mn") else c).casefold())
 
 
 def _with_spaces(text: str) -> str:
@@ -38,13 +37,10 @@ def _with_spaces(text: str) -> str:
     return text if text.isprintable() and "  " not in text else _GAP.sub(" ", text)
 
 
-def _unusual(text: str) -> set[str]:
-    """The characters of a text that can be drawn like others: all but most of ASCII."""
-    return set(text).difference(_USUAL)
-
-
-def _without(text: str, characters: Collection[str]) -> str:
-    return text.translate(dict.fromkeys(map(ord, characters))) if characters else text
+def _each(text: str, change: Callable[[str], str]) -> str:
+    """The text with each of its unusual characters changed."""
+    changed = {ord(c): new for c in set(text).difference(_USUAL) if (new := change(c)) != c}
+    return text.translate(changed) if changed else text
 
 
 def readings(text: str) -> tuple[str, ...]:
@@ -61,14 +57,8 @@ def skeleton(text: str) -> str:
     plain = fold(text if text.isascii() else _each(text, _drawn_letter))
     if plain.isascii():
         return plain
-    normal = unicodedata.normalize("NFKD", plain)
-    return _each(_without(normal, {c for c in _unusual(normal) if unicodedata.category(c) in _ATTACHED}), _plain_letter)
-
-
-def _each(text: str, change: Callable[[str], str]) -> str:
-    """The text with each of its unusual characters changed."""
-    changed = {ord(c): new for c in _unusual(text) if (new := change(c)) != c}
-    return text.translate(changed) if changed else text
+    bare = _each(unicodedata.normalize("NFKD", plain), lambda c: "" if unicodedata.category(c) in _ATTACHED else c)
+    return _each(bare, _plain_letter)
 
 
 def name_key(text: str) -> str:
