@@ -433,7 +433,7 @@ def result_labels(tool: Tool, result: Mapping[str, Any]) -> FlowLabelSet:
 def _said(result: Mapping[str, Any]) -> tuple[bool, bool] | None:
     """Whether a server calls its result untrusted and private; None if it says nothing. The strictest part counts."""
     meta, content = result.get("_meta"), result.get("content")
-    found = [_read_label(meta["ifc"])] if isinstance(meta, Mapping) and "ifc" in meta else []
+    found = [_read_label(meta["ifc"])] if meta is not None and isinstance(meta, Mapping) and "ifc" in meta else []
     for block in content if isinstance(content, list) else ():
         meta = block.get("_meta") if isinstance(block, Mapping) else None
         if isinstance(meta, Mapping):

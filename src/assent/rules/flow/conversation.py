@@ -19,7 +19,7 @@ import orjson
 
 from assent.rules.flow.result_values import MOST_FIELD, MOST_IN_RESULT, ResultValues, Sighting, phrases_of
 from assent.rules.flow.user_words import UserWords
-from assent.rules.flow.values import Readings, amount_of, host_of, number_of
+from assent.rules.flow.values import Reading, Readings, amount_of, host_of, number_of
 
 MOST_REMEMBERED = 8_192
 """How many values and phrases one conversation remembers."""
@@ -163,7 +163,7 @@ class Conversation:
         found: tuple[list[str], list[str]] = [], []
         is_cut, exact, (other, links) = not is_all, numbers, found
         for text in texts:
-            reading = readings[text]
+            reading = readings[text] = Reading(text)
             _, form, bare = reading.value
             exact.append(form)
             if bare != form:
@@ -184,7 +184,8 @@ class Conversation:
 
     def pass_in(self, keys: list[int]) -> None:
         """Remember the values that a call passes to its tool, so that a result cannot make them trusted."""
-        self.passed.update(keys[: max(0, MOST_REMEMBERED - len(self.passed))])
+        room = MOST_REMEMBERED - len(self.passed)
+        self.passed.update(keys if len(keys) <= room else keys[: max(0, room)])
 
     def _may_know(self, exact: list[str], squeezed: list[str], texts: list[str], links: list[str]) -> bool:
         """Whether a value that is suspicious can be found by one of these forms, by a host or by an amount."""

@@ -213,13 +213,15 @@ class Reading:
     def hidden(self) -> tuple[Reading, ...]:
         """What the text hides in encodings and spelled-out signs."""
         if self._hidden is None:
-            self._hidden = tuple(map(Reading, decoded(self.text))) if may_hide(self.text) else ()
+            self._hidden = _hidden_in(self.text)
         return self._hidden
 
     @property
     def all_values(self) -> list[Value]:
         """The values in the beginning of the text and in what it hides."""
-        hidden = self.hidden if self._hidden is None else self._hidden
+        if self._hidden is None:
+            self._hidden = _hidden_in(self.text)
+        hidden = self._hidden
         return [*self.values, *(value for one in hidden for value in one.values)] if hidden else self.values
 
     def _find_whole(self, plain: str, found: list[Value]) -> Value | None:
@@ -238,6 +240,10 @@ class Reading:
                 if link in (value.exact, bare_link(value.exact)):
                     return value
         return None
+
+
+def _hidden_in(text: str) -> tuple[Reading, ...]:
+    return tuple(map(Reading, decoded(text))) if may_hide(text) else ()
 
 
 class Readings(dict[str, Reading]):
