@@ -141,7 +141,10 @@ def rebuild(message: Any) -> Any:
             _check(params, PARAMS, "params")
         if (meta := params.get("_meta")).__class__ is dict and not meta.keys() <= _USUAL_META:
             _check(meta, (), "_meta")
-        _drop_tasks(params, meta)
+        drop_tasks(params)
+        drop_tasks(meta, CLIENT_CAPABILITIES_META_KEY)
+        if isinstance(wanted := params.get("notifications"), dict):
+            wanted.pop("taskIds", None)
     return message
 
 
@@ -190,11 +193,6 @@ _TASK_EXTENSION = "io.modelcontextprotocol/tasks"
 ONLY_AS_A_TASK = "it can only be called as a task, and tasks are not governed"
 
 
-def is_task_method(method: Any) -> bool:
-    """Whether a request method concerns tasks."""
-    return isinstance(method, str) and method.startswith("tasks/")
-
-
 def check_no_task(params: Mapping[str, Any]) -> None:
     """Refuse a call that wants to be a task; nothing has started then."""
     if params.get("task") is not None:
@@ -204,41 +202,20 @@ def check_no_task(params: Mapping[str, Any]) -> None:
 
 def without_tasks(capabilities: dict[str, Any]) -> dict[str, Any]:
     """The capabilities of either side without tasks of either era."""
+    extensions = capabilities.get("extensions")
+    is_extended = isinstance(extensions, dict) and _TASK_EXTENSION in extensions
+    if "tasks" not in capabilities and not is_extended:
+        return capabilities
     kept = {name: value for name, value in capabilities.items() if name != "tasks"}
-    extensions = kept.get("extensions")
-    if isinstance(extensions, Mapping) and _TASK_EXTENSION in extensions:
-        kept["extensions"] = {name: value for name, value in extensions.items() if name != _TASK_EXTENSION}
+    if is_extended:
+        kept["extensions"] = {name: value for name, value in kept["extensions"].items() if name != _TASK_EXTENSION}
     return kept
 
 
-def _drop_tasks(params: dict[str, Any], meta: Any) -> None:
-    """Remove task capabilities and task notifications from the parameters of a message."""
-    if params.get("capabilities"):
-        _strip(params, "capabilities")
-    if meta.__class__ is dict and meta.get(CLIENT_CAPABILITIES_META_KEY):
-        _strip(meta, CLIENT_CAPABILITIES_META_KEY)
-    if isinstance(wanted := params.get("notifications"), dict):
-        wanted.pop("taskIds", None)
-
-
-def strip_response(message: Any) -> bool:
-    """Remove tasks from a server's capabilities; returns whether there were any."""
-    result = message.get("result") if isinstance(message, dict) else None
-    return isinstance(result, dict) and _strip(result, "capabilities")
-
-
-def _strip(holder: dict[str, Any], key: str) -> bool:
-    capabilities = holder.get(key)
-    if not isinstance(capabilities, dict):
-        return False
-    if "tasks" not in capabilities and not _is_extended(capabilities.get("extensions")):
-        return False
-    holder[key] = without_tasks(capabilities)
-    return True
-
-
-def _is_extended(extensions: Any) -> bool:
-    return isinstance(extensions, dict) and _TASK_EXTENSION in extensions
+def drop_tasks(holder: Any, key: str = "capabilities") -> None:
+    """Remove tasks from the capabilities in the parameters of a request, its `_meta` or the result of a server."""
+    if holder.__class__ is dict and (declared := holder.get(key)).__class__ is dict:
+        holder[key] = without_tasks(declared)
 
 
 def plain_definition(definition: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:

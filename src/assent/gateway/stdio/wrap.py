@@ -27,13 +27,12 @@ from assent.mcp.jsonrpc import (
     ENVELOPE_KEYS,
     RequestId,
     RpcError,
+    drop_tasks,
     error_body,
     is_relayed,
-    is_task_method,
     malformed_body,
     own_members,
     result_body,
-    strip_response,
 )
 from assent.mcp.protocol import (
     CLIENT_CAPABILITIES_META_KEY,
@@ -170,7 +169,7 @@ class StdioGateway:
             return self._write(stopped.body)
         if method in _SERVED:
             return await self._serve(message)
-        if is_task_method(method):
+        if method.startswith("tasks/"):
             raise RpcError(METHOD_NOT_FOUND, "Method not found", method)
         self._apply_policies(message)
         if self._era is Era.MODERN and not self._server.is_modern:
@@ -244,7 +243,7 @@ class StdioGateway:
             capabilities = params.get("capabilities")
             self._session.capabilities = capabilities if isinstance(capabilities, dict) else {}
             self._session.client_info = params.get("clientInfo")
-            strip_response({"result": result})
+            drop_tasks(result)
             await self._introduce(message["id"], result)
         else:
             if self._era is Era.MODERN:
@@ -325,7 +324,7 @@ class StdioGateway:
             self._open_requests.add_question(message["id"])
         elif "id" in message and (method := self._open_requests.remove(message["id"])) is None:
             return  # calls and lists are ours to answer: the server was not asked this by the client
-        strip_response(message)
+        drop_tasks(message.get("result"))
         if method is not None and self._current().others.remembers(method):
             return self._spawn(self._enter(method, self._reads.pop(message["id"], None), own_members(message)))
         if method in CLEANED:
