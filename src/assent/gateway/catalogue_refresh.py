@@ -85,9 +85,12 @@ class CatalogueLoader:
 
     def _publish_changes(self) -> None:
         """Publishes what was compiled, unless more follows at once: a catalogue costs as much as all its tools."""
-        now = time.monotonic()
-        if self._current() is self._newest and (not self._waiting or now - self._published_at > PUBLISH_WITHIN):
-            self.publish()
+        newest, now = self._newest, time.monotonic()
+        if newest is None or newest is not self._current():
+            return
+        if not self._waiting or now - self._published_at > PUBLISH_WITHIN:
+            self._newest, self._published_at = None, now
+            self._serving.publish(newest)
 
     def _current(self) -> ServedTools:
         """What a refresh starts from: what waits to be published, unless another configuration is served by now."""
@@ -131,15 +134,14 @@ class CatalogueLoader:
         found = await self._serving.seen(name, before.settings.upstreams[name], definitions)
         return before.seen if found == known else {**before.seen, name: found}
 
-    def note_listed(self, before: ServedTools | None, served: ServedTools) -> None:
+    def note_listed(self, before: ServedTools, served: ServedTools) -> None:
         """Records and logs what upstreams list differently."""
-        old = before.listed if before is not None else {}
         for name, listed in served.listed.items():
-            if listed != old.get(name):
-                self._serving.listed(name, old.get(name), listed)
+            if listed != before.listed.get(name):
+                self._serving.listed(name, before.listed.get(name), listed)
                 for tool, reason in {**listed[1], **served.without_contract(name)}.items():
                     logger.warning("upstream %s: %s is withheld: %s", name, visible(tool), reason)
-            told = before.tolerated.get(name, {}) if before is not None else {}
+            told = before.tolerated.get(name, {})
             for tool, reason in served.tolerated.get(name, {}).items():
                 if told.get(tool) != reason:
                     logger.warning("upstream %s: %s changed and is served: %s", name, visible(tool), reason)
@@ -159,12 +161,6 @@ class CatalogueLoader:
                 return done.value, busy + time.monotonic() - started
             busy += time.monotonic() - started
             await asyncio.sleep(0)
-
-    def publish(self) -> None:
-        """Serves everything that the upstreams last listed. Running calls keep what they began with."""
-        newest, self._newest, self._published_at = self._newest, None, time.monotonic()
-        if newest is not None:
-            self._serving.publish(newest)
 
     def set_trouble(self, name: str, trouble: str) -> None:
         """Stores the problem of an upstream and logs it when it is new."""

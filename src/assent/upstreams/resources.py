@@ -23,9 +23,6 @@ class ListedResources:
     lists: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     looked_at: float = float("-inf")
 
-    def put(self, key: str, entries: list[dict[str, Any]]) -> None:
-        self.lists[key] = entries
-
     def names(self, key: str, field_name: str) -> Iterable[str]:
         """The names of the entries on one list; entries without a name are ignored."""
         for entry in self.lists.get(key, ()):

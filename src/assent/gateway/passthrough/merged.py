@@ -250,7 +250,7 @@ class MergedServer:
         name = offer.source.name
         cleaned = await run_large(lambda: self._hidden_text.clean(name, {key: listed}), characters_in(listed), name)
         shown: list[dict[str, Any]] = cleaned[key]
-        offer.source.listed_resources(mcp_request.caller).put(key, shown)
+        offer.source.listed_resources(mcp_request.caller).lists[key] = shown
         return shown
 
     async def _find_prompt(self, name: str, mcp_request: McpRequest) -> tuple[MergedUpstream, str]:
