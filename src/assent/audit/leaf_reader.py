@@ -31,12 +31,14 @@ from assent.ports import LogEntry
 
 def commit(values: Mapping[str, object], salts: Mapping[str, bytes]) -> dict[str, str]:
     """Return the salted hash of each field."""
-    return {field: _commitment(_record(field, values[field], salts[field])) for field in values}
+    digests = {field: sha256(COMMITMENT + _record(field, values[field], salts[field])).digest() for field in values}
+    return {field: _base64(digest, newline=False).decode() for field, digest in digests.items()}
 
 
 def pack(values: Mapping[str, object], salts: Mapping[str, bytes]) -> bytes | None:
     """Return the blob with the values; None if it is empty."""
-    return _frame([_record(field, values[field], salts[field]) for field in sorted(values)])
+    records = [_record(field, values[field], salts[field]) for field in sorted(values)]
+    return b"".join([len(record).to_bytes(4, "big") + record for record in records]) or None
 
 
 def unpack(blob: bytes | None) -> tuple[dict[str, bytes], dict[str, bytes]]:
@@ -73,14 +75,6 @@ def _record(field: str, value: object, salt: bytes) -> bytes:
     if len(salt) != SALT:
         raise BadEntry(f"a salt has {SALT} bytes")
     return salt + heading_of(field) + (value if isinstance(value, bytes) else written_value(field, value))
-
-
-def _commitment(record: bytes) -> str:
-    return _base64(sha256(COMMITMENT + record).digest(), newline=False).decode()
-
-
-def _frame(records: list[bytes]) -> bytes | None:
-    return b"".join([len(record).to_bytes(4, "big") + record for record in records]) or None
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,10 +116,11 @@ class DirectoryCheckpoints:
 def _last_of(path: Path) -> bytes | None:
     """Return the last checkpoint of a file without reading all of it."""
     try:
-        size = path.stat().st_size
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - 2 * NOTE_LIMIT))
+            pieces = file.read().split(b"\n\n")
     except FileNotFoundError:
         return None
-    pieces = _slice(path, max(0, size - 2 * NOTE_LIMIT), size).split(b"\n\n")
     return b"\n\n".join(pieces[-2:]) or None
 
 
@@ -128,9 +129,3 @@ def _covers_more(kept: bytes, newest: bytes | None) -> bool:
         return newest is None or checkpoints.parse(kept)[0].size > checkpoints.parse(newest)[0].size
     except BadNote:
         return False
-
-
-def _slice(path: Path, start: int, stop: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(start)
-        return file.read(stop - start)

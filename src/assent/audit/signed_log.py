@@ -270,13 +270,10 @@ async def verify_store(
 
 def _evidence_of(metadata: LogMetadata) -> Evidence:
     notes = [("checkpoint", metadata.kept[-1])] if metadata.kept else []
-    for name, found in {"checkpoints": metadata.kept, **_anchors(metadata)}.items():
+    anchors = {f"anchors/{name}": found for name, found in metadata.anchors.items()}
+    for name, found in {"checkpoints": metadata.kept, **anchors}.items():
         notes += [(f"{name} #{at}", note) for at, note in enumerate(found)]
     return Evidence(metadata.origin, [key.text for key in metadata.keys], notes, growing=True)
-
-
-def _anchors(metadata: LogMetadata) -> dict[str, Sequence[bytes]]:
-    return {f"anchors/{name}": found for name, found in metadata.anchors.items()}
 
 
 async def _walk_entries(walk: LogWalk, entries: EntrySource, tiles: StoredTiles) -> None:

@@ -7,7 +7,7 @@ rebuilt from the entries.
 from __future__ import annotations
 
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -230,7 +230,8 @@ class TileBuilder:
     async def rebuild(self, size: int) -> RightEdge:
         """Rebuild every tile from the entries; write and name those that differ."""
         edge = RightEdge()
-        async for leaves in self._chunks(size):
+        for start in range(0, size, CHUNK):
+            leaves = await self.entries.leaves(start, min(size, start + CHUNK))
             await self._rewrite_if_different(edge.extend(hash_leaves(leaves)))
         await self._rewrite_if_different(edge.partial())
         return edge
@@ -240,7 +241,3 @@ class TileBuilder:
             if await self.tiles.read(tile) != data:
                 self.repaired.append(tile.path)
                 await self.tiles.write([(tile, data)])
-
-    async def _chunks(self, size: int) -> AsyncIterator[list[bytes]]:
-        for start in range(0, size, CHUNK):
-            yield list(await self.entries.leaves(start, min(size, start + CHUNK)))

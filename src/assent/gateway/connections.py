@@ -122,11 +122,8 @@ def needs_its_page(outcome: Outcome, mcp_request: McpRequest) -> TypeGuard[Refus
     if not isinstance(outcome, Refusal) or outcome.approval is None or outcome.code != "confirm.approval_pending":
         return False
     asked = outcome.approval.by == "user" and outcome.approval.answered_too_fast is None
-    return asked and "approval_url" in outcome.facts and _shows_links(mcp_request)
-
-
-def _shows_links(mcp_request: McpRequest) -> bool:
-    return mcp_request.caller.asks != "nobody" and shows_links(mcp_request.capabilities)
+    can_open = mcp_request.caller.asks != "nobody" and shows_links(mcp_request.capabilities)
+    return asked and can_open and "approval_url" in outcome.facts
 
 
 def leads_to_a_page(outcome: Outcome, mcp_request: McpRequest) -> TypeGuard[Refusal]:

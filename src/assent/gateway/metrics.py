@@ -21,10 +21,6 @@ MINUTES = 60
 Labels = tuple[tuple[str, str], ...]
 
 
-def _tell_nobody(_tool: str | None, _refusal: Refusal) -> None:
-    pass
-
-
 @dataclass(slots=True)
 class CallCounters:
     """The counts since the start."""
@@ -36,7 +32,7 @@ class CallCounters:
     seconds_in_all: float = 0.0
     minutes: dict[int, list[int]] = field(default_factory=dict)
     """Calls answered and refused in each of the last minutes, by the minute since 1970."""
-    on_refusal: Callable[[str | None, Refusal], None] = _tell_nobody
+    on_refusal: Callable[[str | None, Refusal], None] = lambda _tool, _refusal: None
 
     def count_call(self, tool: str | None, outcome: Outcome | None, would: Sequence[str]) -> None:
         """Counts one finished request; no outcome means a defect."""

@@ -13,7 +13,6 @@ from typing import Any
 from assent.audit.signing_schedule import PeriodicSigner, SigningPlan
 from assent.config.model import Settings
 from assent.core.open_questions import OpenQuestions
-from assent.core.principal import Principal
 from assent.core.secret_keys import Keyring
 from assent.gateway.audit_evidence import LogEvidence
 from assent.gateway.auth.authenticator import AuthParts
@@ -103,7 +102,7 @@ def open_runtime(
     tally.on_refusal, auth.failed_auth.tell = call_lines.refused, call_lines.failed
     retention = settings.defaults.idempotency.retention
     signing = None if settings.store.startswith("memory:") else PeriodicSigner(signing_plan)
-    sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=_identity_of)
+    sessions = SessionTable(time.monotonic, lambda: random.token_urlsafe(24), who=lambda caller: caller.identity)
     vault = CredentialVault(store, lambda: keyring.key("sealing"), time.time)
     return Runtime(
         store,
@@ -126,7 +125,3 @@ def open_runtime(
         tally,
         call_lines,
     )
-
-
-def _identity_of(caller: Principal) -> tuple[object, ...]:
-    return caller.identity

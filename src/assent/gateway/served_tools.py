@@ -285,14 +285,12 @@ def _changed_since_seen(
             continue
         material = "; ".join(material_changes(pin.definition, one, load_feature("lint").attacks_in))
         if material and not observing:
-            withheld[tool] = f"its definition changed since it was first seen: {material}. Accept it: {_accept(tool)}"
+            withheld[tool] = (
+                f"its definition changed since it was first seen: {material}. Accept it: assent pin --accept {tool}"
+            )
         else:
             tolerated[tool] = f"enforce would withhold it: {material}" if material else "its wording changed"
     return withheld, tolerated
-
-
-def _accept(tool: str) -> str:
-    return f"assent pin --accept {tool}"
 
 
 def _merge_slices(slices: Iterable[CompiledTools]) -> CompiledTools:

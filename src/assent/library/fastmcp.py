@@ -234,12 +234,9 @@ def _own_params(sent: Mapping[str, Any], params: types.CallToolRequestParams) ->
     own = {key: value for key, value in sent.items() if key not in ("requestState", "inputResponses")}
     if params.request_state is not None:
         own["requestState"] = params.request_state
-    answers = {key: said for key, said in (sent.get("inputResponses") or {}).items() if key in _names(params)}
+    asked = params.input_responses or {}
+    answers = {key: said for key, said in (sent.get("inputResponses") or {}).items() if key in asked}
     return {**own, "inputResponses": answers} if answers else own
-
-
-def _names(params: types.CallToolRequestParams) -> Mapping[str, Any]:
-    return params.input_responses or {}
 
 
 def _wire_form(result: Any) -> dict[str, Any]:

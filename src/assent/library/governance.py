@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from inspect import isawaitable
 from pathlib import Path
 from typing import Any, Generic, Literal, Protocol, TypeVar
@@ -129,7 +129,9 @@ class Governance(ABC, Generic[E]):
         self._policies = policy_engine(policies)
         declared = contract_lookup(contracts), chosen, without_contract, self._wire, self._policies
         keys_last = secrets is not None or isinstance(self.store, MemoryStore)
-        self._functions = FunctionContracts(*declared, self._budgets, self._framework_faults, keys_last=keys_last)
+        self._functions = FunctionContracts(
+            *declared, lambda: self._ports.rules.budgets, self._framework_faults, keys_last=keys_last
+        )
         keyring = Keyring(Path(secrets) if secrets is not None else None)
         kept = seconds(retention)
         self.work = EffectRunner(self.store, now, retention=kept, keyed_hash=keyring.keyed_hash)
@@ -138,7 +140,7 @@ class Governance(ABC, Generic[E]):
         self._notifier = self._make_notifier(notify, now)
         self._ports = make_ports(
             self.store,
-            self._catalogue,
+            lambda: self._edge.catalogue(),
             now=now,
             new_id=new_id,
             work=self.work,
@@ -210,12 +212,6 @@ class Governance(ABC, Generic[E]):
         """Wait for running effects, then close the store."""
         await self.work.drain(deadline)
         await self.store.close()
-
-    def _catalogue(self) -> Catalogue:
-        return self._edge.catalogue()
-
-    def _budgets(self) -> Sequence[SpendBudget]:
-        return self._ports.rules.budgets
 
     def _framework_faults(self, function: AuthorTool) -> list[Fault]:
         """What a framework has against governing a function."""

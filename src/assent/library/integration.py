@@ -216,6 +216,7 @@ def put_definition(tool: Any, compiled: Tool) -> None:
 
 
 _LISTS = frozenset({"resources/list", "resources/templates/list", "prompts/list"})
+_GOVERNED = frozenset({"resources/read", "resources/subscribe", "prompts/get", "completion/complete"})
 _FIELDS = {"resources": "resources", "resourceTemplates": "resource_templates", "prompts": "prompts"}
 
 
@@ -228,7 +229,7 @@ def govern_others(ports: Ports, find_principal: FindPrincipal, upstream: str) ->
             return await call_next(ctx)
         if not others.applies() and not others.remembers(ctx.method):
             return await call_next(ctx)
-        if ctx.method not in _LISTS and not _is_governed(ctx.method):
+        if ctx.method not in _LISTS and ctx.method not in _GOVERNED:
             return await call_next(ctx)
         try:
             principal = await find_principal(ctx)
@@ -242,10 +243,6 @@ def govern_others(ports: Ports, find_principal: FindPrincipal, upstream: str) ->
         return _filtered(result, lambda key, entry: others.shows(principal, key, entry, upstream))
 
     return middleware
-
-
-def _is_governed(method: str) -> bool:
-    return method in ("resources/read", "resources/subscribe", "prompts/get", "completion/complete")
 
 
 def _filtered(result: HandlerResult, shows: Callable[[str, Any], bool]) -> HandlerResult:

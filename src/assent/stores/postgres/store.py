@@ -153,14 +153,11 @@ class NotifyListener:
         connection: Any = None
         try:
             connection = await self._database.connect()
-            await connection.add_listener(CHANNEL, self._on_notify)
+            await connection.add_listener(CHANNEL, lambda *told: self._on_change(told[-1].split("\n")))
             self._connection = connection
         except (*FAILURES, StoreError):
             self._not_before = asyncio.get_running_loop().time() + PAUSE
             await _close(connection)
-
-    def _on_notify(self, connection: Any, process: int, channel: str, names: str) -> None:
-        self._on_change(names.split("\n"))
 
     async def close(self) -> None:
         if self._task is not None:
