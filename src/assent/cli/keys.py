@@ -70,14 +70,15 @@ def create(
     Example: assent keys create ci --kind agent --scope 'orders:*' --expires 90d
     """
     from assent.cli.shared.store_access import with_ports
-    from assent.core.api_keys import key_entry, key_json, name_fault
+    from assent.core.api_keys import key_entry, key_json, name_fault, word_fault
     from assent.gateway.auth.authenticator import make_key, record_key
 
     if fault := name_fault(name):
         raise click.UsageError(f"NAME {fault}.")
     for what, words in {"--tenant": [tenant], "--scope": scopes}.items():
         for word in words:
-            _check_word(what, word)
+            if fault := word_fault(word):
+                raise click.UsageError(f"{what} {fault}.")
     who = Principal(name, kind, tenant, frozenset(scopes), frozenset(roles), mode=mode, asks=asks)
     key = make_key()
     record = record_key(key, who, time.time(), _expiry(expires))
@@ -184,13 +185,6 @@ def _with_lasting_store(config: Path | None) -> None:
         raise SettingsError(
             Fault("a memory store loses its keys when the command ends", "Use SQLite or PostgreSQL", "store")
         )
-
-
-def _check_word(what: str, word: str) -> None:
-    from assent.core.api_keys import word_fault
-
-    if fault := word_fault(word):
-        raise click.UsageError(f"{what} {fault}.")
 
 
 _COLUMNS = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,7 @@ def list_(form: str, config: Path | None) -> None:
     """
     found = _with_switches(config, lambda switches: switches.all())
     if form == "json":
-        click.echo(json.dumps([_as_json(one) for one in found], indent=2, ensure_ascii=False))
+        click.echo(json.dumps([{"id": one.id, **asdict(one)} for one in found], indent=2, ensure_ascii=False))
     elif not found:
         click.echo("Nothing is stopped.", err=True)
     else:
@@ -184,9 +185,3 @@ def _target(stop: Stop) -> str:
 
 def _extent(stop: Stop) -> str:
     return "" if stop.level == "all" else " except calls that only read"
-
-
-def _as_json(stop: Stop) -> dict[str, object]:
-    from dataclasses import asdict
-
-    return {"id": stop.id, **asdict(stop)}

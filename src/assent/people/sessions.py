@@ -66,7 +66,7 @@ class Sessions:
         chain = before.chain if before is not None and same else id
         session = ConsoleSession(id, principal, csrf, method, name, now, now, chain)
         await self._end_oldest(principal)
-        await self._keep(session)
+        await self._store().put_document(_document_of(session), self._now())
         return token, session
 
     async def find(self, token: str | None) -> ConsoleSession | None:
@@ -108,9 +108,6 @@ class Sessions:
         sessions = await self.of(principal)
         for session in sessions[: max(0, len(sessions) - MOST_OF_A_PERSON + 1)]:
             await self.end(session)
-
-    async def _keep(self, session: ConsoleSession) -> None:
-        await self._store().put_document(_document_of(session), self._now())
 
 
 def _document_of(session: ConsoleSession) -> Document:

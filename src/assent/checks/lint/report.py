@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -82,7 +82,7 @@ def render_sarif(report: Report) -> str:
         _result(finding, index) | {"suppressions": [{"kind": "inSource", "justification": because}]}
         for finding, because in report.suppressed
     ]
-    driver = {"name": "assent", "version": _version(), "rules": [_rule(rule) for rule in listed]}
+    driver = {"name": "assent", "version": version("assent"), "rules": [_rule(rule) for rule in listed]}
     run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
     return written({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
@@ -123,13 +123,6 @@ def _plain(text: str) -> str:
 
 def _uri(file: str) -> str:
     return file if "://" in file else quote(Path(file).as_posix())
-
-
-def _version() -> str:
-    try:
-        return version("assent")
-    except PackageNotFoundError:
-        return "0"
 
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}

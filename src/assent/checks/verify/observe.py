@@ -204,7 +204,7 @@ class StateSnapshot:
         seen: dict[str, str] = {}
         for observer in self._observers:
             seen.update(await observer.look())
-        return self._steady(seen)
+        return {name: value for name, value in seen.items() if name not in self.unsteady}
 
     def _list_changes(self, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> list[str]:
         return sorted(name for name, said in after.items() if self._proves(name, before.get(name), said))
@@ -245,9 +245,6 @@ class StateSnapshot:
         kept = {key: result.get(key) for key in ("content", "structuredContent", "isError")}
         said = json.dumps(kept, sort_keys=True, default=str)
         return _FAILED + said if result.get("isError") else said
-
-    def _steady(self, seen: Seen) -> Seen:
-        return {name: value for name, value in seen.items() if name not in self.unsteady}
 
 
 def _is_failure(said: str) -> bool:

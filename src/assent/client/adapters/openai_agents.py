@@ -38,8 +38,9 @@ class GovernedServer(MCPServer):
 
     def _meta(self, context: MCPToolMetaContext) -> dict[str, Any] | None:
         """The call id. This is the only place where the SDK tells a server of the call and of the user's words."""
-        self._toolbox.hear(getattr(context.run_context, "turn_input", None) or ())
-        return _call_id(context)
+        run = context.run_context
+        self._toolbox.hear(getattr(run, "turn_input", None) or ())
+        return {_CALL_ID: run.tool_call_id} if isinstance(run, ToolContext) else None
 
     @property
     def name(self) -> str:
@@ -69,12 +70,6 @@ class GovernedServer(MCPServer):
 
     async def get_prompt(self, name: str, arguments: dict[str, Any] | None = None) -> types.GetPromptResult:
         raise ValueError(f"there is no prompt {name!r}: a governed client has tools only")
-
-
-def _call_id(context: MCPToolMetaContext) -> dict[str, Any] | None:
-    """Return the call id."""
-    run = context.run_context
-    return {_CALL_ID: run.tool_call_id} if isinstance(run, ToolContext) else None
 
 
 def _explain_error(context: RunContextWrapper[Any], error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import parse_qs, quote
@@ -196,15 +197,9 @@ async def _with_form(given: PageRequest) -> PageRequest:
     except ValueError:
         raise PageError(400, "The form cannot be read.", "Reload the page and try again.") from None
     token = form.pop("csrf", [""])[-1]
-    if given.session is not None and not _same(token, given.session.csrf):
+    if given.session is not None and not hmac.compare_digest(token.encode(), given.session.csrf.encode()):
         raise PageError(403, "This form has expired or was not made for you.", "Reload the page and try again.")
     return PageRequest(given.request, given.context, given.session, form)
-
-
-def _same(one: str, other: str) -> bool:
-    import hmac
-
-    return hmac.compare_digest(one.encode(), other.encode())
 
 
 def _to_sign_in(request: Request) -> Response:

@@ -38,7 +38,8 @@ class LiveFeed:
         """The first event says that the stream begins, and pages pass over it; every later one is a change."""
         self._streams[person] += 1
         changed = self._changed
-        self._start()
+        if self._task is None or self._task.done():
+            self._task = asyncio.ensure_future(self._watch())
         try:
             yield b"retry: 3000\n\nevent: changed\ndata: begin\n\n"
             while True:
@@ -50,16 +51,8 @@ class LiveFeed:
         finally:
             self._streams[person] -= 1
             self._streams += Counter()  # forgets people without a stream
-            self._stop_if_unused()
-
-    def _start(self) -> None:
-        if self._task is None or self._task.done():
-            self._task = asyncio.ensure_future(self._watch())
-
-    def _stop_if_unused(self) -> None:
-        if not self._streams and self._task is not None:
-            self._task.cancel()
-            self._task = None
+            if not self._streams:
+                await self.close()
 
     async def _watch(self) -> None:
         while True:
