@@ -78,8 +78,7 @@ class FlowControl:
         readings = Readings()
         if call.scratch is not None:
             call.scratch["readings"] = readings
-        work = 0 if call.conversation is None else _work(seen, call.conversation)
-        if len(call.canonical) + work > AT_ONCE:
+        if len(call.canonical) + (work := _work(seen, call.conversation)) > AT_ONCE:
             return self._check_apart(call, readings, now, observing)
         if work:
             self._hear(seen, call.conversation)
@@ -183,8 +182,7 @@ class FlowControl:
         new = len(seen) - before
         if trust:
             seen.note(origin.at, origin.tool, trust, new)
-        if new:
-            self._grow(new)
+        self._grow(new)
 
     def take(
         self,
@@ -198,8 +196,7 @@ class FlowControl:
     ) -> dict[str, Any]:
         """Remember a result of a tool in the conversation of a principal."""
         seen = self._conversation(principal, given, now)
-        if given is not None:
-            self._hear(seen, given)
+        self._hear(seen, given)
         labels, origin = _labels_and_origin(tool, result, now)
         self._enter(seen, origin, result, labels.trusts_text, readings, whole)
         return with_label(result, labels) if self.emits_labels else result
@@ -306,11 +303,10 @@ class FlowControl:
 
     def _grow(self, size: int) -> None:
         """Forget conversations until the rest fits: the oldest of the caller that holds most."""
-        memory = self._memory
-        memory.size += size
-        while len(memory.conversations) > MOST_CONVERSATIONS:
+        self._memory.size += size
+        while len(self._memory.conversations) > MOST_CONVERSATIONS:
             self._forget(lambda _: 1)
-        while memory.size > MOST_IN_ALL and len(memory.conversations) > 1:
+        while self._memory.size > MOST_IN_ALL and len(self._memory.conversations) > 1:
             self._forget(len)
 
     def _forget(self, share: Callable[[Conversation], int]) -> None:

@@ -184,8 +184,7 @@ class Conversation:
 
     def pass_in(self, keys: list[int]) -> None:
         """Remember the values that a call passes to its tool, so that a result cannot make them trusted."""
-        room = MOST_REMEMBERED - len(self.passed)
-        self.passed.update(keys if len(keys) <= room else keys[: max(0, room)])
+        self.passed.update(keys[: max(0, MOST_REMEMBERED - len(self.passed))])
 
     def _may_know(self, exact: list[str], squeezed: list[str], texts: list[str], links: list[str]) -> bool:
         """Whether a value that is suspicious can be found by one of these forms, by a host or by an amount."""
@@ -224,8 +223,7 @@ class Conversation:
         """
         if len(self.passed) >= MOST_REMEMBERED:  # Any value of it could be one that was passed in.
             origin = origin._replace(trusted=False)
-        is_same = trusts_text or not origin.trusted
-        text_origin = origin if is_same else Origin(origin.tool, origin.at, False, origin.private)
+        text_origin = origin if trusts_text or not origin.trusted else Origin(*origin[:2], False, origin.private)
         if not origin.trusted and self.untrusted is None:
             self.untrusted = origin
         if origin.private and self.private is None:
@@ -360,9 +358,8 @@ class Conversation:
 
 
 def _shown(at: float, tool: str, text: str, new: int | None) -> dict[str, Any]:
-    if new is None:
-        return {"at": at, "kind": "decision", "tool": tool, "text": text}
-    return {"at": at, "kind": "result", "tool": tool, "text": f"{text}; new values and phrases: {new}"}
+    kind, more = ("decision", "") if new is None else ("result", f"; new values and phrases: {new}")
+    return {"at": at, "kind": kind, "tool": tool, "text": text + more}
 
 
 def leaves_of(arguments: Mapping[str, Any]) -> tuple[list[str], list[str], bool]:
@@ -387,8 +384,8 @@ def leaves_of(arguments: Mapping[str, Any]) -> tuple[list[str], list[str], bool]
             kind = type(item)
             if kind is str:
                 texts.append(item)
-            elif kind is int:
-                numbers.append(str(item) if item >= 0 else number_of(item))
+            elif kind is int or kind is float:
+                numbers.append(str(item) if kind is int and item >= 0 else number_of(item))
             elif kind is dict or kind is list or kind is tuple:
                 waiting.append(item)
             elif item is None or kind is bool:

@@ -27,8 +27,6 @@ MOST_NAMED = 50
 MOST_SHOWN = 120
 
 Conversation = tuple[str, str, str]
-Written = bytes | str
-"""A whole result as text; bytes if it is JSON."""
 Fields = tuple[tuple[str, str], ...]
 _ID = re.compile(
     r"(?:^|[_.-])(?:ids?|uid|uuid|key|number|nr|sha|ref|reference|iban|account|slug|path|uri|handle|code|email|address)$"
@@ -66,7 +64,9 @@ class RecordMemory:
         self._results: deque[_Result] = deque()
         self._size = 0
 
-    def keep(self, conversation: Conversation, tool: str, result: Mapping[str, Any], at: float, whole: Written) -> None:
+    def keep(
+        self, conversation: Conversation, tool: str, result: Mapping[str, Any], at: float, whole: bytes | str
+    ) -> None:
         """Keep a result: its text, or if it has none, all of it as JSON, for its structured content."""
         if len(whole) > MOST_OF_A_RESULT:
             return

@@ -166,13 +166,12 @@ class Reading:
         if len(odd) != 1:
             return False
         [word] = odd
-        size = len(word)
         if word.isdigit():
             self.values = [_as_value(("amount", word.lstrip("0") or "0", word))]
-            return size < 8
+            return len(word) < 8
         is_id = len(word.lstrip(_DIGITS if word[0] < "a" else _LETTERS)) > 2
         self.values = [_as_value(("id", word, word))] if is_id else []
-        return size < 14
+        return len(word) < 14
 
     def _read(self, text: str) -> None:
         plain = exact(text)
@@ -213,15 +212,13 @@ class Reading:
     def hidden(self) -> tuple[Reading, ...]:
         """What the text hides in encodings and spelled-out signs."""
         if self._hidden is None:
-            self._hidden = _hidden_in(self.text)
+            self._hidden = tuple(map(Reading, decoded(self.text))) if may_hide(self.text) else ()
         return self._hidden
 
     @property
     def all_values(self) -> list[Value]:
         """The values in the beginning of the text and in what it hides."""
-        if self._hidden is None:
-            self._hidden = _hidden_in(self.text)
-        hidden = self._hidden
+        hidden = self.hidden if self._hidden is None else self._hidden
         return [*self.values, *(value for one in hidden for value in one.values)] if hidden else self.values
 
     def _find_whole(self, plain: str, found: list[Value]) -> Value | None:
@@ -240,10 +237,6 @@ class Reading:
                 if link in (value.exact, bare_link(value.exact)):
                     return value
         return None
-
-
-def _hidden_in(text: str) -> tuple[Reading, ...]:
-    return tuple(map(Reading, decoded(text))) if may_hide(text) else ()
 
 
 class Readings(dict[str, Reading]):
@@ -265,7 +258,7 @@ def whole_value(text: str) -> Value | None:
 
 
 def _all_in(plain: str) -> list[Value]:
-    """The values in a text of one form, kind by kind: those of `_scan`, found word by word, each word once."""
+    """The values in a text of one form, kind by kind: found word by word, each word once."""
     found: tuple[list[Value], ...] = [], [], [], [], []
     addresses, links, accounts, amounts, ids = found
     for word in dict.fromkeys(plain.split()):
@@ -312,14 +305,6 @@ def _all_in(plain: str) -> list[Value]:
             accounts = _accounts_in(plain)
     every = [*addresses, *links, *accounts, *amounts, *ids]
     return list(dict.fromkeys(every)) if len(every) > 1 else every
-
-
-def _scan(plain: str) -> list[Value]:
-    """The same without short cuts: each expression reads the whole text."""
-    found: tuple[list[Value], ...] = [], [], [], []
-    addresses, links, amounts, ids = found
-    _search(plain, addresses, links, amounts, ids)
-    return list(dict.fromkeys([*addresses, *links, *_accounts_in(plain), *amounts, *ids]))
 
 
 def _search(plain: str, addresses: list[Value], links: list[Value], amounts: list[Value], ids: list[Value]) -> None:
