@@ -170,8 +170,7 @@ class Conversation:
                 other.append(bare)
             if len(text) <= MOST_FIELD:
                 passing.append(form)
-            if reading.is_cut:
-                is_cut = True
+            is_cut = is_cut or reading.is_cut
             for kind, form, bare in reading.all_values:
                 exact.append(form)
                 if bare != form:
@@ -257,6 +256,7 @@ class Conversation:
         self.untrusted, self.private = self.untrusted or draft.untrusted, self.private or draft.private
         self.suspicious, self.forgot = self.suspicious or draft.suspicious, self.forgot or draft.forgot
         for digest in draft.results:
+            self.results.pop(digest, None)
             self._read_result(digest)
         room = MOST_REMEMBERED - len(self.values) - len(self.phrases)
         for key, found in draft.values.items():
