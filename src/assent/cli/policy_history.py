@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -16,7 +15,7 @@ from assent.audit.signed_log import AuditLogError
 from assent.checks.history.recorded_call import RecordedTools, known_callers, recorded_calls
 from assent.checks.history.replay import ChangedDecision, Replay, as_json
 from assent.checks.history.replay import replay as replay_log
-from assent.checks.history.suggest import Usage, suggest_guards, suggest_scopes, suggestions_text
+from assent.checks.history.suggest import Usage, suggest_guards, suggest_scopes, suggestions_text, time_text
 from assent.cli.shared.log_access import moment, progress_bar
 from assent.cli.shared.policies import tools_of
 from assent.cli.shared.store_access import deciding_ports
@@ -130,7 +129,7 @@ def report_text(found: Replay, state: LogState) -> str:
     """The replay for people: the counts, what they do not cover, and the changed decisions in groups."""
     lines = [f"{state.detail[:1].upper()}{state.detail[1:]}."]
     if found.first is not None and found.last is not None:
-        lines.append(f"Calls from {_time(found.first)} to {_time(found.last)}.")
+        lines.append(f"Calls from {time_text(found.first)} to {time_text(found.last)}.")
     lines.append("")
     lines += [f"{'examined':<{_WIDTH}}{found.examined}", f"{'changed':<{_WIDTH}}{len(found.changed)}"]
     lines.append(f"{'not_replayable':<{_WIDTH}}{found.not_replayable}")
@@ -178,11 +177,7 @@ def _called(one: ChangedDecision) -> str:
     values = one.call.values
     arguments = json.dumps(values["arguments"], ensure_ascii=False)
     shown = arguments if len(arguments) <= MOST_SHOWN else arguments[: MOST_SHOWN - 1] + "…"
-    return visible(f"entry {one.call.index}, {_time(one.call.at)}, by {values['principal']}: {shown}")
-
-
-def _time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
+    return visible(f"entry {one.call.index}, {time_text(one.call.at)}, by {values['principal']}: {shown}")
 
 
 def suggest(since: str | None, min_calls: int, config: Path | None) -> None:

@@ -183,13 +183,17 @@ class Intent:
 current: ContextVar[Intent | None] = ContextVar("assent_intent", default=None)
 
 
-def make_intent(listed: ListedTool, arguments: Mapping[str, Any]) -> Intent:
-    """Make an intent with a JSON copy of the arguments and without a key from the model."""
-    plain = {name: value for name, value in arguments.items() if name != listed.key_argument}
+def plain_form(arguments: Mapping[str, Any]) -> bytes:
+    """Return the arguments in the one form that equal arguments have; raise Refusal if they are not JSON."""
     try:
-        form = canonical(plain)
+        return canonical(arguments)
     except NotCanonicalError as error:
         raise Refusal("validate.malformed", f"The arguments are not plain JSON: {error}.") from None
+
+
+def make_intent(listed: ListedTool, arguments: Mapping[str, Any]) -> Intent:
+    """Make an intent with a JSON copy of the arguments and without a key from the model."""
+    form = plain_form({name: value for name, value in arguments.items() if name != listed.key_argument})
     return Intent(listed, orjson.loads(form), form)
 
 

@@ -12,8 +12,7 @@ import inspect
 import math
 import secrets
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -164,7 +163,7 @@ class WebPage:
     def __init__(self, tell: Callable[[str], Any] = say_where, port: int = 0) -> None:
         self._tell, self._port = tell, port
         self._open: dict[str, _Open] = {}
-        self._server: _Server | None = None
+        self._server: uvicorn.Server | None = None
         self._serving: asyncio.Task[None] | None = None
         self._hosts: frozenset[bytes] = frozenset()
         self._starting = asyncio.Lock()
@@ -208,8 +207,9 @@ class WebPage:
             listener = bind("127.0.0.1", self._port)
             self._port = listener.getsockname()[1]
             self._hosts = frozenset(f"{name}:{self._port}".encode() for name in ("127.0.0.1", "localhost"))
-            self._server = server = _Server(make_server(self._app, drain=1, lifespan="off").config)
-            self._serving = asyncio.create_task(server.serve(sockets=[listener]))
+            self._server = make_server(self._app, drain=1, lifespan="off")
+            # Not `serve`: the process around it handles the signals itself.
+            self._serving = asyncio.create_task(self._server._serve(sockets=[listener]))
 
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -274,14 +274,6 @@ class _Refused(Exception):
     def __init__(self, status: int, title: str, note: str) -> None:
         super().__init__(title)
         self.status, self.title, self.note = status, title, note
-
-
-class _Server(uvicorn.Server):
-    """A server inside another process, which handles the signals itself."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 def _fields(body: bytes) -> dict[str, str]:

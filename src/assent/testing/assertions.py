@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from assent.checks.lint.rules.hints import meant
 from assent.checks.probe.call_tools import PATIENCE, calling
@@ -20,6 +20,7 @@ from assent.contract.profiles import WIRE_NAMES, profile
 from assent.contract.tool_listing import dropped_hints, read_claims
 
 Definitions = Sequence[Mapping[str, Any]]
+Returned = TypeVar("Returned")
 
 
 def tools_of(server: Any) -> Definitions:
@@ -29,13 +30,7 @@ def tools_of(server: Any) -> Definitions:
             if not isinstance(one, Mapping) or not isinstance(one.get("name"), str):
                 raise ValueError(f"a definition of a tool is an object with a name, not {one!r:.80}")
         return server
-    work = listed_at(server) if isinstance(server, str) else listed_in(server)
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work).result()
+    return _run(listed_at(server) if isinstance(server, str) else listed_in(server))
 
 
 def every_tool_annotated(server: Any) -> None:
@@ -152,7 +147,7 @@ def assert_promises_kept(
         async with calling(server, patience=timeout) as session:
             return await verify(session, promises, observers=observers, calls=calls, examples=examples, only=only)
 
-    verdict = _run(run)
+    verdict = _run(run())
     said = [
         f"{one.tool}: promised that {one.promise}, but {one.happened}; called with {json.dumps(one.arguments)}"
         for one in verdict.broken
@@ -165,11 +160,11 @@ def assert_promises_kept(
     return verdict
 
 
-def _run(work: Callable[[], Coroutine[Any, Any, Verdict]]) -> Verdict:
+def _run(work: Coroutine[Any, Any, Returned]) -> Returned:
     """Run the coroutine, in a thread of its own if a loop is already running."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work())
+        return asyncio.run(work)
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(lambda: asyncio.run(work())).result()
+        return thread.submit(asyncio.run, work).result()

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from assent.checks.hosts.matrix import DOES, directories, hosts, matrix
+from assent.checks.hosts.matrix import WORDS, directories, hosts, matrix
 from support.documents.lint_examples import target_of
 
 HINTS = ("readOnlyHint", "destructiveHint", "openWorldHint")
@@ -52,7 +52,7 @@ def test_every_host_has_an_answer_for_every_combination() -> None:
         annotations = {name: value for name, value in zip(HINTS, values, strict=True) if value is not None}
         row = matrix(target_of({"name": "tool", "annotations": annotations}))[0]
         assert set(row.hosts) == {host.name for host in hosts()}
-        assert {step.does for step in row.hosts.values()} <= set(DOES)
+        assert {step.does for step in row.hosts.values()} <= set(WORDS)
 
 
 def test_names_that_hosts_do_not_read_change_nothing_and_are_noted() -> None:

@@ -12,7 +12,7 @@ import orjson
 from assent.checks.drill.story import Story
 from assent.mcp.protocol import LATEST_MODERN_VERSION, METHOD_NOT_FOUND
 from assent.web.asgi import Receive, Scope, Send
-from assent.web.http import respond
+from assent.web.http import read_body, respond
 from assent.web.server import bind, make_server
 
 
@@ -41,7 +41,7 @@ class Standins:
         if scope["type"] != "http":
             return
         name = scope["path"].strip("/")
-        request = orjson.loads(await _body(receive))
+        request = orjson.loads(await read_body(scope["headers"], receive, _MOST_BODY))
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
         try:
             reply = self._answer(name, request, headers)
@@ -72,15 +72,8 @@ class Standins:
         return {"resultType": "complete", "content": [{"type": "text", "text": text}], "isError": False}
 
 
+_MOST_BODY = 16 * 2**20
 _COMPLETE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-
-
-async def _body(receive: Receive) -> bytes:
-    body, more = b"", True
-    while more:
-        message = await receive()
-        body, more = body + message.get("body", b""), message.get("more_body", False)
-    return body
 
 
 @asynccontextmanager

@@ -15,6 +15,7 @@ from assent.checks.history.recorded_call import RecordedCall
 from assent.contract.model import Contract
 from assent.contract.pointers import pointer_to
 from assent.core.principal import Principal
+from assent.core.question import counted
 from assent.pipeline.authorize import grants
 from assent.rules.guards import rule_names
 from assent.rules.guards.addresses import UNCLEAR, hosts_in
@@ -239,11 +240,11 @@ def _whole(spans: Iterable[Span]) -> Span:
 def _span(span: Span) -> str:
     if not span.count:
         return "0 calls"
-    number = "1 call" if span.count == 1 else f"{span.count} calls"
-    return f"{number} from {_time(span.first)} to {_time(span.last)}"
+    return f"{counted(span.count, 'call')} from {time_text(span.first)} to {time_text(span.last)}"
 
 
-def _time(at: float) -> str:
+def time_text(at: float) -> str:
+    """A time as people read it, to the second."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
 
 

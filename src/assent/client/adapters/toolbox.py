@@ -14,10 +14,10 @@ from weakref import WeakValueDictionary
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
+from assent.client.catalogue import plain_form
 from assent.client.governed_client import GovernedClient
 from assent.client.message_formats import LONGEST_NAME, as_result, refused, safe_name
 from assent.client.sender import is_passing, problem_of
-from assent.contract.digest import NotCanonicalError, canonical
 from assent.contract.documents import schema_validator
 from assent.contract.tiers import Tier
 from assent.core.limited_dict import LimitedDict
@@ -217,7 +217,7 @@ class Toolbox:
     async def _call_tool(self, call_id: str | None, name: str, arguments: Any) -> types.CallToolResult:
         tool = self._names.tool_named(name) or await self._find_tool(name)
         arguments = read_arguments(arguments)
-        form = _form(arguments)
+        form = plain_form(arguments)
         listed = (self._listed or {}).get(tool)
         if listed is not None:
             self._checks.check(tool, listed.input_schema, arguments)
@@ -259,13 +259,6 @@ def offer(tools: list[dict[str, Any]], request: Mapping[str, Any]) -> dict[str, 
         if name in request:
             raise TypeError(f"{name}= cannot be given here: write the loop yourself around answer()")
     return {**request, "tools": tools} if tools else dict(request)
-
-
-def _form(arguments: dict[str, Any]) -> bytes:
-    try:
-        return canonical(arguments)
-    except NotCanonicalError as error:
-        raise Refusal("validate.malformed", f"The arguments are not plain JSON: {error}.") from None
 
 
 def _is_settled(result: types.CallToolResult) -> bool:
