@@ -147,8 +147,16 @@ async def test_an_id_that_the_user_wrote_needs_no_explanation_and_a_plain_word_i
 
 async def test_a_field_is_no_id_of_the_object_that_it_holds() -> None:
     memory, key = RecordMemory(), ("t", "p", "c")
-    memory.keep(key, "look", text('{"order": 7, "customer": {"name": "Ann"}}'), 1.0, 100)
+    result = text('{"order": 7, "customer": {"name": "Ann"}}')
+    memory.keep(key, "look", result, 1.0, orjson.dumps(result))
     assert memory.named_by(key, await call_of({"role": "customer"}), "", 0.0) == ()
+
+
+async def test_a_value_of_two_lines_is_no_id() -> None:
+    memory, key = RecordMemory(), ("t", "p", "c")
+    result = text("Dear Ann\nLee, your order is here")
+    memory.keep(key, "look", result, 1.0, orjson.dumps(result))
+    assert memory.named_by(key, await call_of({"name": "Ann\nLee"}), "", 0.0) == ()
 
 
 async def test_hidden_characters_of_a_title_are_written_out() -> None:

@@ -187,7 +187,7 @@ def _fields_in_text(text: str, body: str, argument: str) -> Fields:
         record = {key.strip(): value.strip().strip("'\",") for key, value in _LINE.findall(part)}
         if _names(record, text, argument) and (fields := _shown(record, text)):
             return fields
-        line = _said(next(line for line in part.splitlines() if whole.search(line)))
+        line = _said(next((line for line in part.splitlines() if whole.search(line)), ""))
         if not record and len(line) > len(text) + 3:
             return (("in", line),)
     return ()
