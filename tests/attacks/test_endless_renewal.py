@@ -11,7 +11,7 @@ from httpx2 import AsyncClient, MockTransport, Request, Response
 from assent.core.principal import Principal
 from assent.stores.memory import MemoryStore
 from assent.upstreams.errors import OAuthProblem
-from assent.upstreams.oauth import discovery
+from assent.upstreams.oauth import tokens
 from assent.upstreams.oauth.discovery import OAuthClient
 from assent.upstreams.oauth.grants import Token
 from assent.upstreams.oauth.tokens import TokenSource
@@ -28,7 +28,7 @@ async def test_the_same_token_again_ends_the_renewal(monkeypatch: pytest.MonkeyP
         asked.append(str(request.url))
         return Response(200, json={"access_token": "same", "token_type": "Bearer", "expires_in": 60})
 
-    monkeypatch.setattr(discovery, "new_http", lambda: AsyncClient(transport=MockTransport(answer)))
+    monkeypatch.setattr(tokens, "new_http", lambda: AsyncClient(transport=MockTransport(answer)))
     vault = CredentialVault(MemoryStore(), lambda: b"k" * 32, time.time)
     await vault.put("notes", ANN, Token("same", "renewal", None, "", END, None, "r", OAuthClient("c")).as_json())
     with pytest.raises(OAuthProblem, match="again that was rejected"):
