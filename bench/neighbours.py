@@ -133,7 +133,7 @@ def nginx_version() -> str:
 
 
 def haproxy_version() -> str:
-    return _first_line(find("haproxy", "haproxy"), "-v").removeprefix("HAProxy version ").partition(" ")[0]
+    return _first_line(find("haproxy", "haproxy"), "-v").removeprefix("HAProxy version ").partition("-")[0]
 
 
 def caddy_version() -> str:
