@@ -222,6 +222,21 @@ async def test_streams_are_closed_once_and_an_input_that_others_read_is_never_wa
         os.close(one)  # Raises if it was closed behind the back of its owner.
 
 
+async def test_a_named_pipe_whose_writer_has_left_is_read_to_its_end(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    read = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(read, True)
+    write = os.open(tmp_path / "pipe", os.O_WRONLY)
+    os.write(write, b"one\ntwo")
+    os.close(write)
+    streams = StandardStreams((read, os.open(os.devnull, os.O_WRONLY), os.open(os.devnull, os.O_WRONLY)))
+    try:
+        async with asyncio.timeout(5):
+            assert [line async for line in streams.lines()] == [b"one", b"two"]
+    finally:
+        await streams.close()
+
+
 async def test_a_variable_that_is_not_text_does_not_keep_hooks_from_the_engine(tmp_path: Path) -> None:
     environment = {**home(tmp_path), "ODD": os.fsdecode(b"caf\xe9")}
     event = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/", "tool_name": "Bash", "tool_use_id": "1",

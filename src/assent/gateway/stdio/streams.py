@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import queue
+import select
 import socket
 import stat
 import threading
@@ -113,10 +114,18 @@ class Outlet:
 
 
 def _opened_again(descriptor: int, way: int) -> int | None:
-    """The same pipe or device for this process alone, which never waits; None where it cannot be opened again."""
+    """The same pipe or device for this process alone, which never waits; None where it cannot be opened again.
+
+    A named pipe whose writer has left is not opened again: the end would never be reported. Its reads do not wait.
+    """
     try:
         own = os.open(f"/proc/self/fd/{descriptor}", way | os.O_NONBLOCK | os.O_NOCTTY)
     except OSError:
+        return None
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    if any(event & select.POLLHUP for _, event in poll.poll(0)):
+        os.close(own)
         return None
     os.close(descriptor)
     return own
