@@ -101,6 +101,15 @@ async def test_a_change_is_heard_as_it_stands_without_the_name_of_our_stream(des
 
 
 @pytest.mark.parametrize("described", [MODERN, OLD], ids=["modern", "handshake"])
+async def test_a_change_nested_too_deeply_to_be_written_reaches_nobody(described: Described) -> None:
+    deep = json.loads("[" * 300 + "]" * 300)
+    async with hearing(Tongue(ACKNOWLEDGED, event("notifications/x", deep=deep))) as (listener, heard):
+        with pytest.raises(ProtocolViolation, match="nested too deeply"):
+            await asyncio.wait_for(listener.listen(described), 10)
+        assert all(heard.get_nowait()["method"].endswith("acknowledged") for _ in range(heard.qsize()))
+
+
+@pytest.mark.parametrize("described", [MODERN, OLD], ids=["modern", "handshake"])
 async def test_a_resource_that_many_want_is_asked_for_once_and_let_go_with_the_last(described: Described) -> None:
     tongue = Tongue(ACKNOWLEDGED)
     async with hearing(tongue) as (upstream_subscriptions, _), listening(upstream_subscriptions, described):

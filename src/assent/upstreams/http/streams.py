@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from assent.mcp.channel import UPDATED, StreamListener
-from assent.mcp.jsonrpc import cannot_be_asked
+from assent.mcp.jsonrpc import cannot_be_asked, is_too_deep
 from assent.mcp.sse import Event, EventReader, EventTooLarge, Turns
 from assent.upstreams.errors import Oversized, ProtocolViolation, UpstreamError
 from assent.upstreams.http.connection import UpstreamResponse
@@ -129,6 +129,8 @@ async def stream_messages(name: str, response: UpstreamResponse) -> AsyncIterato
             for event in reader.feed(piece):
                 await turns.over()
                 if event.data and isinstance(message := orjson.loads(event.data), dict):
+                    if is_too_deep(event.data, message):
+                        raise ProtocolViolation(name, "a notification is nested too deeply", sent=True)
                     yield message
     except (orjson.JSONDecodeError, EventTooLarge):
         raise ProtocolViolation(name, "a notification is not a JSON-RPC message", sent=True) from None
