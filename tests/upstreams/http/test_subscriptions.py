@@ -13,7 +13,8 @@ import pytest
 
 from assent.mcp.jsonrpc import RpcError
 from assent.mcp.server_identity import Described
-from assent.upstreams.errors import ProtocolViolation
+from assent.upstreams.errors import ProtocolViolation, Unreachable
+from assent.upstreams.http import link
 from assent.upstreams.http.address import UpstreamAddress
 from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.client import HttpUpstream
@@ -107,6 +108,19 @@ async def test_a_change_nested_too_deeply_to_be_written_reaches_nobody(described
         with pytest.raises(ProtocolViolation, match="nested too deeply"):
             await asyncio.wait_for(listener.listen(described), 10)
         assert all(heard.get_nowait()["method"].endswith("acknowledged") for _ in range(heard.qsize()))
+
+
+async def test_a_subscription_that_is_never_accepted_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(link, "ACKNOWLEDGES_WITHIN", 0.5)
+    tongue = Tongue(ACKNOWLEDGED)
+    async with hearing(tongue) as (upstream_subscriptions, _), listening(upstream_subscriptions, MODERN):
+        tongue.words = ()
+        async with asyncio.timeout(10):
+            for uri in ("x://a", "x://b"):
+                with pytest.raises(Unreachable, match="did not accept"):
+                    await upstream_subscriptions.watch(uri)
+        tongue.words = (ACKNOWLEDGED,)
+        await asyncio.wait_for(upstream_subscriptions.watch("x://a"), 10)
 
 
 @pytest.mark.parametrize("described", [MODERN, OLD], ids=["modern", "handshake"])

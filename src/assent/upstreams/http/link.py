@@ -25,6 +25,7 @@ from assent.upstreams.subscriptions import Notice, Subscriptions, lists_of
 from assent.web.asgi import Headers
 
 T = TypeVar("T")
+ACKNOWLEDGES_WITHIN = 30.0
 
 
 class HttpLink(McpLink):
@@ -227,10 +228,13 @@ class HttpSubscriptions(Subscriptions):
         acknowledged: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._watches[uri] = task = asyncio.ensure_future(self._watch_modern(uri, acknowledged))
         try:
-            await acknowledged
-        except BaseException:
+            async with asyncio.timeout(ACKNOWLEDGES_WITHIN):
+                await acknowledged
+        except BaseException as error:
             self._watches.pop(uri).cancel()
             await asyncio.gather(task, return_exceptions=True)
+            if isinstance(error, TimeoutError):
+                raise Unreachable(self._server.pool.name, "did not accept the subscription", sent=True) from None
             raise
 
     async def _end_watch(self, uri: str) -> None:
