@@ -99,3 +99,10 @@ async def test_where_each_person_has_a_process_nobody_watches_with_the_shared_on
     server = Scene("modern").server
     with pytest.raises(RpcError, match="each person has their own process"):
         await StdioSubscriptions(server, lambda _: None, per_user=True).watch("library://alpha")
+
+
+@pytest.mark.parametrize("params", [[1], "x", {"_meta": "x"}, {"_meta": [1]}])
+async def test_an_acknowledgement_without_a_name_is_passed_over(params: Any) -> None:
+    scene = Scene("modern")
+    scene.server.on_notice({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params})
+    assert scene.notices.empty()

@@ -101,8 +101,10 @@ class StdioSubscriptions(Subscriptions):
 
     def _on_message(self, message: dict[str, Any]) -> None:
         if message["method"] == ACKNOWLEDGED:
-            meta = (message.get("params") or {}).get("_meta") or {}
-            acknowledged = self._acknowledged.get(str(meta.get(SUBSCRIPTION_ID)))
+            params = message.get("params")
+            meta = params.get("_meta") if isinstance(params, dict) else None
+            named = meta.get(SUBSCRIPTION_ID) if isinstance(meta, dict) else None
+            acknowledged = self._acknowledged.get(str(named))
             if acknowledged is not None and not acknowledged.done():
                 acknowledged.set_result(None)
         else:
