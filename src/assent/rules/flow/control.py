@@ -276,8 +276,7 @@ class FlowControl:
             seen = memory.conversations[key] = Conversation(memory.hash, *key)
         memory.conversations.move_to_end(key)
         seen.used_at = now
-        if memory.size > MOST_IN_ALL or len(memory.conversations) > MOST_CONVERSATIONS:
-            self._grow(0)
+        self._grow(0)
         return seen
 
     def _hear(self, seen: Conversation, given: ConversationRef | None, read: _Heard | None = None) -> None:
@@ -302,7 +301,7 @@ class FlowControl:
         return seen
 
     def _grow(self, size: int) -> None:
-        """Forget conversations until the rest fits: the oldest of the caller that holds most."""
+        """Count new values, and forget conversations until the rest fits: the oldest of the caller that holds most."""
         self._memory.size += size
         while len(self._memory.conversations) > MOST_CONVERSATIONS:
             self._forget(lambda _: 1)

@@ -160,8 +160,9 @@ class Conversation:
         """
         texts, numbers, is_all = leaves_of(arguments)
         passing = [number for number in numbers if len(number) > 5]  # Equal short numbers mean many things.
-        found: tuple[list[str], list[str]] = [], []
-        is_cut, exact, (other, links) = not is_all, numbers, found
+        is_cut, exact = not is_all, numbers
+        other: list[str] = []
+        links: list[str] = []
         for text in texts:
             reading = readings[text] = Reading(text)
             _, form, bare = reading.value
@@ -222,14 +223,16 @@ class Conversation:
         """
         if len(self.passed) >= MOST_REMEMBERED:  # Any value of it could be one that was passed in.
             origin = origin._replace(trusted=False)
-        text_origin = origin if trusts_text or not origin.trusted else Origin(*origin[:2], False, origin.private)
+        text_origin = (
+            origin if trusts_text or not origin.trusted else Origin(origin.tool, origin.at, False, origin.private)
+        )
         if not origin.trusted and self.untrusted is None:
             self.untrusted = origin
         if origin.private and self.private is None:
             self.private = origin
         if (digest := hash(written(result) if whole is None else whole)) in self.results:
             return ""
-        self._read_result(digest)
+        self._mark_as_read(digest)
         trust = "trusted" if origin.trusted else "untrusted"
         if not self.is_over:
             found = ResultValues(result, readings)
@@ -242,7 +245,7 @@ class Conversation:
                     self._add_phrases(one.words, text_origin)
         return f"{trust}, private" if origin.private else trust
 
-    def _read_result(self, digest: int) -> None:
+    def _mark_as_read(self, digest: int) -> None:
         self.results[digest] = None
         if len(self.results) > MOST_RESULTS:
             del self.results[next(iter(self.results))]
@@ -257,7 +260,7 @@ class Conversation:
         self.suspicious, self.forgot = self.suspicious or draft.suspicious, self.forgot or draft.forgot
         for digest in draft.results:
             self.results.pop(digest, None)
-            self._read_result(digest)
+            self._mark_as_read(digest)
         room = MOST_REMEMBERED - len(self.values) - len(self.phrases)
         for key, found in draft.values.items():
             known = self.values.get(key)
@@ -358,6 +361,7 @@ class Conversation:
 
 
 def _shown(at: float, tool: str, text: str, new: int | None) -> dict[str, Any]:
+    """One event for the console."""
     kind, more = ("decision", "") if new is None else ("result", f"; new values and phrases: {new}")
     return {"at": at, "kind": kind, "tool": tool, "text": text + more}
 
@@ -367,8 +371,8 @@ def leaves_of(arguments: Mapping[str, Any]) -> tuple[list[str], list[str], bool]
 
     A name that is no identifier was chosen by the caller, so it is a text too.
     """
-    found: tuple[list[str], list[str]] = [], []
-    texts, numbers = found
+    texts: list[str] = []
+    numbers: list[str] = []
     waiting: list[Any] = [arguments]
     left = MOST_LEAVES - 1
     for node in waiting:

@@ -77,7 +77,7 @@ class RecordMemory:
             body = whole if type(structured) is dict and type(whole) is bytes else structured
         if not body:
             return
-        self._results.append(tuple.__new__(_Result, (conversation, tool, at, body, len(whole))))
+        self._results.append(_Result(conversation, tool, at, body, len(whole)))
         self._size += len(whole)
         while self._size > MOST_IN_ALL or len(self._results) > MOST_RESULTS:
             self._size -= self._results.popleft().size

@@ -179,7 +179,7 @@ class ResultValues:
                 if self._characters < 0:
                     self.is_cut = True
                     break
-                (self._scalar if "@" in item else self._field)(item, names, about)
+                self._scalar(item, names, about)
             elif kind is int or kind is float:
                 numbers.append(str(item) if kind is int and item >= 0 else number_of(item))
             elif item is None or kind is bool:
@@ -292,8 +292,10 @@ def _is_field(reading: Reading) -> bool:
     text = reading.text
     if "\n" in text and "\n" in text.strip():
         return False
-    if reading.whole is not None or not reading.squeezed or len(text) > MOST_FIELD:
-        return reading.whole is not None
+    if reading.whole is not None:
+        return True
+    if not reading.squeezed or len(text) > MOST_FIELD:
+        return False
     has_few_gaps = len(text) - len(reading.squeezed) < MOST_FIELD_WORDS and text.isascii()
     return has_few_gaps or len(reading.words) <= MOST_FIELD_WORDS
 

@@ -78,10 +78,12 @@ def _signs(kinds: dict[str, str]) -> bytes:
 
 
 _SHAPE = _signs({_DIGITS: "0", _LETTERS: "a", "()./": ".", " ": " ", "-": "-", "_": "_"})
+"""Tells digits, letters and the signs between them apart: digit runs and account numbers show without a search."""
 _GAPS = b" .-"
 _ACCOUNT_START = re.compile(r"(?<![a0_-])aa00")
 _ENCODED = _LETTERS + _LETTERS.upper() + _DIGITS + "+-/_"
 _HIDING = _signs({_ENCODED: "a", " :\t\n\v\f\r\x1c\x1d\x1e\x1f": " ", ".": ".", "@": "@", "%&": "%", "[({": "("})
+"""Shows what may hide a value: long runs of `a` can be encoded, and the other signs can be spelled out."""
 _AROUND_WORD = ".,;:!?()\"'<>[]{}*`~"
 _BEFORE_AMOUNT, _AFTER_AMOUNT = "$#(\"'", ".;:!?)\"'"
 _PLAIN_ADDRESS = re.compile(r"(?:[a-z]{1,31}\.)?[a-z]{1,31}[0-9]{0,7}@(?:[a-z][a-z-]{0,62}\.){1,8}[a-z]{2,24}")

@@ -26,6 +26,7 @@ from assent.web.asgi import Headers
 
 T = TypeVar("T")
 ACKNOWLEDGES_WITHIN = 30.0
+"""Seconds that an upstream may take to accept a subscription."""
 
 
 class HttpLink(McpLink):
