@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from assent.core.outcome import Answer, Pause
 from assent.core.principal import Principal
 from assent.pipeline.confirm import ambiguous, asked_by
 from assent.ports import Rules
+from assent.testing.world import World
 from support.decisions.calls import call_of
 from support.documents.contract_examples import contract_with
 
@@ -120,3 +122,12 @@ def test_who_is_asked_follows_from_contract_ambiguity_and_mode(
     fields: dict[str, Any], why: str | None, mode: Any, by: str
 ) -> None:
     assert asked_by(call_of(by=Principal("a", "agent", mode=mode), **fields), why, Rules()) == by
+
+
+async def test_what_is_asked_about_one_call_does_not_decide_about_the_next() -> None:
+    contracts = {
+        "drop": {"side_effect": "write", "autonomous": True, "confirmation": {"by": "user"}, "selects": ["where"]}
+    }
+    world = World(contracts, {"drop": lambda _: {}})
+    for where, kind in [("a", Answer), ("*", Pause), ("a", Answer), ("", Pause)]:
+        assert isinstance(await world.call("drop", {"where": where}, can_ask=True), kind), where
