@@ -300,17 +300,60 @@ async def test_a_dry_run_that_the_client_runs_is_recorded_as_the_call_that_it_wa
 
 
 @pytest.mark.parametrize(
-    ("field", "more", "why"),
+    ("field", "more", "code", "why"),
     [
-        ("dry_run: {mode: offered}", {"dryRun": True}, "has no dry run here"),
-        ("dry_run: {mode: required, simulated: accepted}", {"dryRun": True}, "has no dry run here"),
-        ("estimate: {tool: price, amount: /price}", {}, "can remove `estimate` from the contract"),
+        ("dry_run: {mode: offered}", {"dryRun": True}, "rehearse.failed", "Call it without the dry run"),
+        (
+            "dry_run: {mode: offered}, input: {type: object, properties: {dryRun: {type: boolean}}}",
+            {"dryRun": True},
+            "rehearse.failed",
+            "Call it without the dry run",
+        ),
+        (
+            "dry_run: {mode: offered}, visibility: locked, permissions: [shell]",
+            {"dryRun": True},
+            "rehearse.failed",
+            "Call it without the dry run",
+        ),
+        (
+            "dry_run: {mode: required, simulated: accepted}",
+            {"dryRun": True},
+            "rehearse.failed",
+            "has no dry run here: the client would run it. Nothing has run. Do not repeat it.",
+        ),
+        ("dry_run: {mode: required}", {}, "rehearse.dry_run_required", "can remove `dry_run` from its contract"),
+        (
+            "estimate: {tool: price, amount: /price}",
+            {},
+            "rehearse.estimate_failed",
+            "can remove `estimate` from the contract",
+        ),
     ],
 )
-async def test_a_call_that_only_the_tool_could_answer_beforehand_is_denied(
-    tmp_path: Path, field: str, more: dict[str, bool], why: str
+async def test_a_call_that_only_the_tool_could_answer_beforehand_is_denied_and_recorded_so(
+    tmp_path: Path, field: str, more: dict[str, bool], code: str, why: str
 ) -> None:
     (tmp_path / "contracts.yaml").write_text(f"tools:\n  claude-code.Bash: {{side_effect: destructive, {field}}}\n")
-    agent = Agent(f"mode: enforce\ncontracts: [{tmp_path}/contracts.yaml]")
+    caller = "auth: {stdio: {kind: agent, scopes: []}}"
+    agent = Agent(f"mode: enforce\ncontracts: [{tmp_path}/contracts.yaml]\n{caller}")
     decision, reason = await agent.before("Bash", REMOVE | more)
-    assert (decision, why in reason) == ("deny", True)
+    assert (decision, why in reason) == ("deny", True), reason
+    (entry,) = [one.entry for one in await agent.log()]
+    assert (entry.kind, entry.facts["code"], entry.facts.get("dry_run", False)) == ("denial", code, bool(more))
+
+
+async def test_a_denied_dry_run_is_not_the_dry_run_that_a_contract_requires(tmp_path: Path) -> None:
+    rule = "dry_run: {mode: required, simulated: accepted}"
+    (tmp_path / "contracts.yaml").write_text(f"tools:\n  claude-code.Bash: {{side_effect: destructive, {rule}}}\n")
+    agent = Agent(f"mode: enforce\ncontracts: [{tmp_path}/contracts.yaml]")
+    assert (await agent.before("Bash", REMOVE | {"dryRun": True}))[0] == "deny"
+    assert (await agent.before("Bash", REMOVE))[0] == "deny"
+    assert [one.entry.facts["code"] for one in await agent.log()] == ["rehearse.failed", "rehearse.dry_run_required"]
+
+
+async def test_a_call_of_a_tool_without_a_contract_is_recorded_as_denied() -> None:
+    agent = Agent("mode: enforce\nwithout_contract: withhold")
+    assert (await agent.before("mcp__shop__order", {"item": "chair"}))[0] == "deny"
+    (entry,) = [one.entry for one in await agent.log()]
+    assert (entry.kind, entry.facts["code"]) == ("denial", "discover.unknown_tool")
+    assert entry.values["tool"] == "claude-code.mcp__shop__order"

@@ -47,10 +47,20 @@ _NO_DRY_RUN = (
     "Assent: {tool} has no dry run here: the client would run it. Nothing has run. Call it without the dry run, and"
     " tell the user: an operator can remove `dry_run` from its contract."
 )
+_DRY_RUN_FIRST = (
+    "Assent: {tool} needs a dry run first (`dry_run` in its contract), and has no dry run here: the client would run"
+    " it. Nothing has run. Do not repeat it. Tell the user: an operator can remove `dry_run` from its contract."
+)
 _NO_PRICE = (
     "Assent: {tool} needs a price first (`estimate` in its contract), and no other tool can be asked for it here."
     " Nothing has run. Do not repeat it. Tell the user: an operator can remove `estimate` from the contract."
 )
+_UNASKABLE = {
+    "rehearse.failed": _NO_DRY_RUN,
+    "rehearse.dry_run_required": _DRY_RUN_FIRST,
+    "rehearse.estimate_failed": _NO_PRICE,
+}
+"""What only the tool could answer before a call: it is refused here, for another reason than elsewhere."""
 
 
 class Verdict(NamedTuple):
@@ -73,6 +83,8 @@ class _AtTheClient:
     async def run(self, call: Call, key: str | None) -> dict[str, Any]:
         if self._result is not None:
             return self._result
+        if call.dry_run:
+            raise NotRun("the client runs its tools, so none has a dry run", Refusal("rehearse.failed"))
         if call.tool.is_read:  # A read leaves nothing in doubt, so it is recorded when it may run.
             return {"content": []}
         raise _Released
@@ -149,6 +161,8 @@ class HookDoor:
         judged = self.tools.judge(event, project)
         if judged is None:
             name = f"{event.client}.{event.tool}"
+            unknown = Request(name, event.input, self.principal, conversation=self._conversation(event, source))
+            await record(unknown, self.ports()._replace(catalogue=Catalogue().itself), run_stages)
             return Verdict("deny", f"{name} has no contract. Tell the user: the operator must write one.")
         ports = self._ports(judged.tool)
         key = await self._new_key(event, judged, ports)
@@ -158,11 +172,9 @@ class HookDoor:
         trace = CallTrace(observing=ports.rules.mode == "observe", keeps_notes=False)
         outcome: Outcome | None = None
         try:
-            outcome = await record(request, ports, run_stages, trace)
+            outcome = await record(request, ports, _stages, trace)
         except _Released:
             ports.seen(judged.tool.name, Answer({}), trace.would)
-        if isinstance(outcome, Answer) and trace.call is not None and trace.call.dry_run and not trace.observing:
-            return Verdict("deny", _NO_DRY_RUN.format(tool=judged.tool.name))
         if outcome is None or isinstance(outcome, Answer):
             approved = trace.approval is not None and not trace.observing
             return Verdict("allow" if approved or (self.allow and not trace.would) else "none")
@@ -298,6 +310,16 @@ class HookDoor:
         return await ports.store.claim_by_id(name) if name is not None else None
 
 
+async def _stages(request: Request, ports: Ports, trace: CallTrace) -> Answer:
+    """The stages of a call that the client runs. A dry run never ends well: a preview of a locked tool, which is made
+    from its contract alone, would reach no one.
+    """
+    answer = await run_stages(request, ports, trace)
+    if trace.call is not None and trace.call.dry_run:
+        raise Refusal("rehearse.failed")
+    return answer
+
+
 def _answered(request: Request, approval: str | None) -> Request:
     """The request with the yes that the client's own dialog gave: it ran the tool."""
     if approval is None:
@@ -323,8 +345,9 @@ def _denied(outcome: Outcome, judged: Judged) -> Verdict:
     if isinstance(outcome, Pause):
         return Verdict("ask", f"{outcome.approval.text}{because}")
     assert isinstance(outcome, Refusal)
-    if outcome.code == "rehearse.estimate_failed":
-        return Verdict("deny", _NO_PRICE.format(tool=judged.tool.name))
+    if (said := _UNASKABLE.get(outcome.code)) is not None:
+        said = _DRY_RUN_FIRST if said is _NO_DRY_RUN and judged.tool.needs_rehearsal else said
+        return Verdict("deny", said.format(tool=judged.tool.name))
     return Verdict("deny", _said(outcome) + because)
 
 

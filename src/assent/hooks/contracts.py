@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -94,13 +95,14 @@ class BuiltinTools:
         key = name, str(sorted(fields.items()))
         found = self._compiled.get(key)
         if found is None:
-            found = self._compiled[key] = compile_tool(
+            tool = compile_tool(
                 read_contract(name, fields),
                 upstream=event.client,
                 wire_name=event.tool,
                 definition={"name": event.tool},
                 written=written,
             )
+            found = self._compiled[key] = replace(tool, rehearses=True)  # The door refuses dry runs: none is simulated.
         return found
 
 
