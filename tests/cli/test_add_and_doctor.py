@@ -49,6 +49,19 @@ def test_a_command_is_added_and_its_tools_are_counted(tmp_path: Path) -> None:
     assert YAML(typ="safe").load(text)["upstreams"]["notes"] == {"command": notes(tmp_path), "env": {"A": "1"}}
 
 
+def test_the_next_steps_after_adding_are_those_that_are_needed(tmp_path: Path) -> None:
+    last = "Next: assent serve -c 'our own.yaml' starts the gateway; one that already runs uses it within seconds.\n"
+    added = assent(tmp_path, "add", "notes", "-c", "our own.yaml", "--", *notes(tmp_path))
+    assert added.stderr.endswith(f"1 destructive.\n{last}"), added.stderr
+    assert assent(tmp_path, "pin", "--write", "--yes", "-c", "our own.yaml").returncode == 0
+    added = assent(tmp_path, "add", "more", "-c", "our own.yaml", "--offline", "--", *notes(tmp_path))
+    accept = "withheld until you accept them: assent pin --write -c 'our own.yaml'\n"
+    assert added.stderr.endswith(f"assent.lock exists, so its tools are {accept}{last}"), added.stderr
+    (tmp_path / "our own.yaml").write_text("pins: off\n")
+    added = assent(tmp_path, "add", "notes", "-c", "our own.yaml", "--offline", "--", *notes(tmp_path))
+    assert added.stderr.endswith(f"notes is added to our own.yaml.\n{last}"), added.stderr
+
+
 def test_without_a_configuration_the_users_own_is_made_and_doctor_accepts_it(tmp_path: Path) -> None:
     added = assent(tmp_path, "add", "notes", "--", *notes(tmp_path))
     assert added.returncode == 0, added.stderr

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +57,20 @@ def add(
     listed = None if offline else _connect(name, entry, place)
     add_upstreams(place, {name: entry})
     click.echo(f"{name} is added to {place}.", err=True)
-    if entry.get("auth") == "oauth":
-        click.echo(f"It needs a sign-in. Next: assent login {name}", err=True)
-    elif listed is not None:
+    if listed is not None:
         click.echo(_summary(listed), err=True)
-        click.echo("Next: assent pin --write (accept the definitions), then assent serve.", err=True)
+    for step in _next_steps(name, entry, place, f" -c {shlex.quote(str(config))}" if config is not None else ""):
+        click.echo(step, err=True)
+
+
+def _next_steps(name: str, entry: dict[str, Any], place: Path, chosen: str) -> Iterator[str]:
+    from assent.cli.shared.upstream_entries import lock_file_beside
+
+    if entry.get("auth") == "oauth":
+        yield f"It needs a sign-in: assent login {name}{chosen}"
+    if (lock := lock_file_beside(place)) is not None:
+        yield f"{lock} exists, so its tools are withheld until you accept them: assent pin --write{chosen}"
+    yield f"Next: assent serve{chosen} starts the gateway; one that already runs uses it within seconds."
 
 
 def _entry(

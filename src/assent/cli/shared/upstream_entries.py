@@ -9,6 +9,7 @@ from typing import Any
 
 from assent.cli.client_files.tree_file import YamlFile
 from assent.config.load import check_structure
+from assent.config.model import LOCK
 from assent.config.trust import trust_written
 from assent.errors import Fault, SettingsError
 from assent.files import write_whole
@@ -51,6 +52,13 @@ def remove_upstreams(path: Path, upstreams: Mapping[str, Mapping[str, Any]]) -> 
 def has_upstreams(path: Path) -> bool:
     """Whether a configuration has any upstream."""
     return bool(_read(path).data.get("upstreams"))
+
+
+def lock_file_beside(path: Path) -> Path | None:
+    """The lock file that a configuration uses, if it exists."""
+    pins = _read(path).data.get("pins")
+    lock = path.parent / (LOCK if pins is None else str(pins))
+    return lock if lock.is_file() else None
 
 
 def with_upstreams(path: Path, upstreams: Mapping[str, Mapping[str, Any]], new_file: str = "") -> str:
