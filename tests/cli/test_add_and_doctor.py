@@ -166,7 +166,9 @@ def test_doctor_calls_governed_only_what_it_looked_at(tmp_path: Path) -> None:
         "odd": {"transport": "pigeon"},
     }
     place(tmp_path, "cursor").write_text(json.dumps({"mcpServers": servers}))
-    assert "Cursor: not governed: elsewhere, odd" in assent(tmp_path, "doctor").stdout
+    report = assent(tmp_path, "doctor").stdout
+    assert "Cursor: not governed: elsewhere\n" in report
+    assert "Cursor: odd may not be governed: Assent finds neither a command nor a URL in it\n" in report
     del servers["elsewhere"], servers["odd"]
     place(tmp_path, "cursor").write_text(json.dumps({"mcpServers": servers}))
     servers["gateway"] = {"url": "http://127.0.0.1:8420/mcp?x"}  # nothing answers there, whatever uses the port

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from assent.cli.doctor import doctor
 from assent.cli.init import init
 from assent.config.load import load_settings
 from assent.errors import SettingsError
@@ -76,21 +77,39 @@ def test_a_link_to_the_file_stays_a_link_and_the_copy_is_the_file_byte_for_byte(
 
 
 @pytest.mark.parametrize(
-    "server",
+    ("server", "why"),
     [
-        {"command": "/usr/bin/assent", "args": ["wrap", "--", "npx"]},
-        {"command": "uvx", "args": ["assent", "wrap", "-c", "a.yaml", "--", "npx"]},
-        {"command": "npx", "args": "-y server"},
-        {"command": ["npx"]},
+        ({"command": "/usr/bin/assent", "args": ["wrap", "--", "npx"]}, ""),
+        (
+            {"command": "uvx", "args": ["assent", "wrap", "-c", "a.yaml", "--", "npx"]},
+            "its command has `assent wrap` in another form than Assent writes",
+        ),
+        ({"command": "npx", "args": "-y server"}, "its `args` are not a list"),
+        ({"command": "npx", "args": 5}, "its `args` are not a list"),
+        ({"command": ["npx"]}, "Assent finds neither a command nor a URL in it"),
+        ({"transport": "pigeon"}, "Assent finds neither a command nor a URL in it"),
+        ({"url": "https://${input:host}/mcp"}, "it uses a variable that only the client can fill in"),
     ],
 )
-def test_a_server_that_is_wrapped_in_any_way_or_cannot_be_understood_stays_as_it_is(
-    server: Any, tmp_path: Path
+def test_a_server_that_is_wrapped_in_any_way_or_cannot_be_understood_stays_as_it_is_and_doctor_agrees(
+    server: Any, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = client(tmp_path, {"one": server})
     result = CliRunner().invoke(init, ["--client", str(path), "--write"])
-    assert "No change is needed" in result.stderr
     assert json.loads(path.read_text())["mcpServers"]["one"] == server
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".cursor").mkdir()
+    (tmp_path / ".cursor" / "mcp.json").symlink_to(path)
+    found = CliRunner().invoke(doctor, ["--offline"]).stdout
+    if why:
+        assert result.stderr == f"one is not changed: {why}.\nNothing is changed.\n"
+        assert f"Cursor: one may not be governed: {why}\n         Fix: `assent init` leaves it as it is" in found
+        assert "all governed" not in found
+        path = client(tmp_path, {"one": server, "two": {"command": "assent", "args": ["wrap", "--", "npx"]}})
+        result = CliRunner().invoke(init, ["--client", str(path)])
+        assert result.stderr.endswith("No change is needed: every other server is already governed.\n")
+    else:
+        assert result.stderr == "No change is needed: every server is already governed.\n"
 
 
 def test_a_file_that_cannot_be_written_is_said_to_be_so(tmp_path: Path) -> None:

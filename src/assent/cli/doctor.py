@@ -16,7 +16,7 @@ import click
 
 from assent.cli.client_files.clients import CLIENTS
 from assent.cli.client_files.gateways import gateway_commands
-from assent.cli.client_files.servers import ServerEntry, entries_in, open_file
+from assent.cli.client_files.servers import ServerEntry, entries_in, obstacle, open_file
 from assent.cli.shared.options import config_option
 from assent.cli.shared.server_checks import Check, check_sandbox, check_texts
 from assent.core.question import counted, visible
@@ -370,32 +370,39 @@ def _clients(running: Sequence[str]) -> Iterator[Check]:
     for name, client in CLIENTS.items():
         path = client.path()
         if path.exists():
-            yield _client(name, client.title, path, running)
+            yield from _client(name, client.title, path, running)
 
 
-def _client(name: str, title: str, path: Path, running: Sequence[str]) -> Check:
+def _client(name: str, title: str, path: Path, running: Sequence[str]) -> Iterator[Check]:
     try:
         entries = list(entries_in(open_file(path.read_text(encoding="utf-8"), path.name).data))
     except (OSError, ValueError) as error:
-        return Check("warn", f"{title}: {path} cannot be read: {error}", "correct the file")
-    bare = [entry.name for entry in entries if not _is_governed(entry, running)]
-    lost = [
-        entry
-        for entry in entries
-        if entry.command_key and entry.wrapped_at is not None and not shutil.which(entry.words[0])
-    ]
-    if lost:
+        yield Check("warn", f"{title}: {path} cannot be read: {error}", "correct the file")
+        return
+    governed = [entry for entry in entries if _is_governed(entry, running)]
+    rest = [(entry.name, obstacle(entry)) for entry in entries if entry not in governed]
+    for one, why in ((one, why) for one, why in rest if why):
+        fix = f"`assent init` leaves it as it is; correct or remove it in {path}"
+        yield Check("warn", f"{title}: {one} may not be governed: {why}", fix)
+    words = (entry.words[0] for entry in governed if entry.command_key)
+    if lost := next((word for word in words if not shutil.which(word)), None):
         fix = f"`assent init --client {name} --undo`, then --write"
-        return Check("fail", f"{title}: {lost[0].words[0]} in {path} does not exist", fix)
-    if bare:
-        return Check("warn", f"{title}: not governed: {', '.join(bare)}", f"`assent init --client {name} --write`")
+        yield Check("fail", f"{title}: {lost} in {path} does not exist", fix)
+    elif bare := [one for one, why in rest if not why]:
+        yield Check("warn", f"{title}: not governed: {', '.join(bare)}", f"`assent init --client {name} --write`")
+    elif silent := _silent_gateway(governed):
+        fix = f"run `{gateway_commands().get(silent.rstrip('/'), 'assent serve')}`"
+        yield Check("warn", f"{title}: no gateway answers at {silent}", fix)
+    elif not rest:
+        yield Check("ok", f"{title}: {counted(len(entries), 'server')}, all governed")
+
+
+def _silent_gateway(entries: Sequence[ServerEntry]) -> str | None:
+    """The address of a gateway that does not answer."""
     from assent.cli.shared.store_access import answers
 
-    for url in (str(entry.fields[entry.url_key]) for entry in entries if entry.url_key):
-        if not answers(url.removesuffix("/").removesuffix("/mcp")):
-            fix = f"run `{gateway_commands().get(url.rstrip('/'), 'assent serve')}`"
-            return Check("warn", f"{title}: no gateway answers at {url}", fix)
-    return Check("ok", f"{title}: {counted(len(entries), 'server')}, all governed")
+    urls = (str(entry.fields[entry.url_key]) for entry in entries if entry.url_key)
+    return next((url for url in urls if not answers(url.removesuffix("/").removesuffix("/mcp"))), None)
 
 
 def _hooks() -> Iterator[Check]:

@@ -82,7 +82,9 @@ def init(team: bool, client: str | None, write: bool, undo: bool, hooks: bool, c
     for name, reason in changes.left.items():
         click.echo(f"{name} is not changed: {reason}.", err=True)
     if not (changes.wrapped or changes.moved):
-        click.echo("No change is needed: every server is already governed.", err=True)
+        rest = "every other server" if changes.left else "every server"
+        alone = len(list(entries_in(file.data))) == len(changes.left) > 0
+        click.echo("Nothing is changed." if alone else f"No change is needed: {rest} is already governed.", err=True)
         return
     if not write:
         _show(path, text, file.text(), changes)

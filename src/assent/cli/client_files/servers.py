@@ -51,7 +51,8 @@ class ServerEntry:
     @property
     def words(self) -> list[str]:
         """The command with its arguments."""
-        return [str(self.fields[self.command_key]), *map(str, self.fields.get("args") or [])]
+        arguments = self.fields.get("args")
+        return [str(self.fields[self.command_key]), *map(str, arguments if isinstance(arguments, list) else [])]
 
     @property
     def wrapped_at(self) -> int | None:
@@ -97,16 +98,33 @@ def has_servers(data: Any) -> bool:
     return any(True for _ in _tables(data))
 
 
+def obstacle(entry: ServerEntry) -> str:
+    """Why Assent cannot be put before a server that is not governed; empty if it can."""
+    if entry.url_key:
+        try:
+            _upstream(entry, gemini=False)
+        except ValueError as error:
+            return str(error)
+        return ""
+    if not entry.command_key:
+        return "Assent finds neither a command nor a URL in it"
+    arguments = entry.fields.get("args")
+    if arguments is not None and not isinstance(arguments, list):
+        return "its `args` are not a list"
+    if any(PurePath(one).stem == "assent" and two == "wrap" for one, two in pairwise(entry.words)):
+        return "its command has `assent wrap` in another form than Assent writes"  # such as `uvx assent wrap`
+    return ""
+
+
 def wrap_servers(file: ClientFile, assent: str) -> Changes:
     """Put `assent wrap --` before every command that is not wrapped yet."""
     changes = Changes()
     for entry in list(entries_in(file.data)):
-        if entry.url_key or not entry.command_key:
+        if entry.url_key or (entry.command_key and entry.wrapped_at is not None):
             continue
-        reason = _unwrappable(entry)
-        if reason:
+        if reason := obstacle(entry):
             changes.left[entry.name] = reason
-        elif not _mentions_wrap(entry.words):
+        else:
             _wrap(file, entry, assent)
             changes.wrapped.append(entry.name)
     return changes
@@ -116,7 +134,7 @@ def unwrap_servers(file: ClientFile) -> list[str]:
     """Take `assent wrap --` away from every server; return their names."""
     unwrapped = []
     for entry in list(entries_in(file.data)):
-        if not entry.command_key or _unwrappable(entry) or (at := entry.wrapped_at) is None:
+        if not entry.command_key or (at := entry.wrapped_at) is None:
             continue
         if len(entry.words) > at + 1:
             file.replace((*entry.path, entry.command_key), entry.words[at + 1])
@@ -256,16 +274,6 @@ def _entry(name: str, table: tuple[Any, ...], path: tuple[Any, ...], fields: Map
     command = next((key for key in ("command", "cmd", "path") if isinstance(fields.get(key), str)), "")
     url = "" if command else next((key for key in _URLS if isinstance(fields.get(key), str)), "")
     return ServerEntry(name, table, path, fields, command, url)
-
-
-def _unwrappable(entry: ServerEntry) -> str:
-    arguments = entry.fields.get("args")
-    return "" if arguments is None or isinstance(arguments, list) else "its `args` are not a list"
-
-
-def _mentions_wrap(words: Sequence[str]) -> bool:
-    """Whether `assent wrap` is in a command, also behind a runner such as `uvx assent wrap`."""
-    return any(PurePath(one).stem == "assent" and two == "wrap" for one, two in pairwise(words))
 
 
 def _wrap(file: ClientFile, entry: ServerEntry, assent: str) -> None:
