@@ -21,7 +21,7 @@ from mcp import Client
 
 from assent.checks.lint.attacks import attacks_in
 from assent.core.problems import problem_in
-from assent.upstreams.sandbox.support import Finding
+from assent.upstreams.sandbox.support import BoxNeed
 from demo.upstream import CHANGED, HONEST, Office
 
 Write = Callable[[str], None]
@@ -146,7 +146,7 @@ class Story:
         reload: Callable[[], Awaitable[object]],
         narration: Narration,
         folder: Path,
-        missing: Finding | None,
+        missing: BoxNeed | None,
     ) -> None:
         self._url, self._office, self._reload, self._story = url, office, reload, narration
         self._folder, self._missing = folder, missing

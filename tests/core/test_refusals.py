@@ -12,7 +12,7 @@ import pytest
 
 import assent
 from assent.core.outcome import Refusal
-from assent.core.problems import CATALOGUE, Audience, Kind, Wire
+from assent.core.problems import CATALOGUE, Audience, ProblemKind, Wire
 
 SOURCE = Path(assent.__file__).parent
 PROTOCOL = ("discover.unknown_tool", "validate.task_unsupported", "validate.header_mismatch")
@@ -68,7 +68,7 @@ def test_a_code_names_the_file_of_its_stage(code: str) -> None:
 
 
 @pytest.mark.parametrize(("code", "kind"), CATALOGUE.items())
-def test_a_refusal_is_a_sentence_with_a_remedy_a_status_and_a_form(code: str, kind: Kind) -> None:
+def test_a_refusal_is_a_sentence_with_a_remedy_a_status_and_a_form(code: str, kind: ProblemKind) -> None:
     assert 400 <= kind.status <= 599
     assert kind.wire in get_args(Wire)
     assert kind.audience in get_args(Audience)
@@ -80,7 +80,7 @@ def test_a_refusal_is_a_sentence_with_a_remedy_a_status_and_a_form(code: str, ki
 
 
 @pytest.mark.parametrize(("code", "kind"), CATALOGUE.items())
-def test_forms_fit_their_stage(code: str, kind: Kind) -> None:
+def test_forms_fit_their_stage(code: str, kind: ProblemKind) -> None:
     stage = code.split(".")[0]
     assert (kind.wire == "api") is (stage in ("approve", "settle"))
     if kind.wire == "challenge":

@@ -30,6 +30,8 @@ LONGEST_FILE = 650
 LONGEST_FUNCTION = 86
 LONG_FILES = ("assent/audit/verifier.py",)
 """The verifier is one file on purpose: an auditor can read and run it alone."""
+SHARED_CLASS_NAMES = {"Answer", "Assent", "Finding", "OneOf"}
+"""Names that users import or read in `/api/openapi.json`."""
 # Decision records.
 RECORDS = 60
 RECORDS_IN_ANOTHER_FORM = 0
@@ -115,6 +117,12 @@ def test_files_and_functions_stay_short() -> None:
         if isinstance(node, Function)
     }
     assert {name: size for name, size in functions.items() if size > LONGEST_FUNCTION} == {}
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    classes = (node.name for tree in modules().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    counts = Counter(name for name in classes if not name.startswith("_"))
+    assert {name for name, count in counts.items() if count > 1} == SHARED_CLASS_NAMES
 
 
 @pytest.fixture

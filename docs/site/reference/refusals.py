@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assent.core.problems import CATALOGUE, Kind
+from assent.core.problems import CATALOGUE, ProblemKind
 from assent.people.api.problems import FAULTS
 
 TABLE = ["| code | status | what happened | what to do | for | retry |", "|---|---|---|---|---|---|"]
@@ -33,12 +33,12 @@ def refusals_page() -> str:
     return "\n".join([*lines, ""])
 
 
-def _rows(kinds: Mapping[str, Kind]) -> list[str]:
+def _rows(kinds: Mapping[str, ProblemKind]) -> list[str]:
     cells = ([cell.replace("|", "\\|") for cell in _cells(code, kind)] for code, kind in kinds.items())
     return [f"| {' | '.join(row)} |" for row in cells]
 
 
-def _cells(code: str, kind: Kind) -> tuple[str, ...]:
+def _cells(code: str, kind: ProblemKind) -> tuple[str, ...]:
     remedy = kind.remedy.replace("{{", "{").replace("}}", "}")
     retry = "yes" if kind.retryable else ""
     return f'<a id="{code}"></a>`{code}`', str(kind.status), kind.title, remedy, kind.audience, retry

@@ -13,8 +13,8 @@ from assent.core.action_template import ActionTemplate
 from assent.core.approval import IN_BAND
 from assent.core.question import visible
 
-Outcome = str
-OUTCOMES: tuple[Outcome, ...] = (
+LineOutcome = str
+OUTCOMES: tuple[LineOutcome, ...] = (
     "done", "asked", "waiting", "decided", "refused", "failed", "in_doubt", "replayed", "previewed", "settled",
 )  # fmt: skip
 """How a line of the feed can end."""
@@ -51,7 +51,7 @@ _DOUBLED = frozenset({"stop", "drop", "submit", "tag", "transfer"})
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
-def outcome_of(kind: str, facts: Mapping[str, Any]) -> Outcome:
+def outcome_of(kind: str, facts: Mapping[str, Any]) -> LineOutcome:
     """What an entry says happened: one of OUTCOMES for a line of the feed, `begun` or the kind for other entries."""
     if kind == "outcome":
         return _STATES.get(str(facts.get("state")), "failed")
@@ -104,7 +104,7 @@ def _own_name(facts: Mapping[str, Any]) -> str:
     return tool.removeprefix(f"{facts.get('upstream')}_") or tool
 
 
-def _around(outcome: Outcome, kind: str, facts: Mapping[str, Any], about: str) -> str:
+def _around(outcome: LineOutcome, kind: str, facts: Mapping[str, Any], about: str) -> str:
     code = visible(str(facts.get("code", "")))
     if outcome == "refused":
         return f"Refused to {about}: {code}" if facts.get("tool") else f"{_refused_thing(facts)}: {code}"

@@ -72,7 +72,7 @@ def init(team: bool, client: str | None, write: bool, undo: bool, hooks: bool, c
         _init_hooks(client, write, undo, config)
         return
     path = _client_file(client)
-    places = Places(client if client in CLIENTS else str(path.resolve()), config, make_key=write)
+    places = TableGateways(client if client in CLIENTS else str(path.resolve()), config, make_key=write)
     if undo:
         _undo(path, places)
         return
@@ -134,7 +134,7 @@ def _init_hooks(client: str, write: bool, undo: bool, config: Path | None) -> No
         click.echo(HOOK_FILES[client].note, err=True)
 
 
-class Places:
+class TableGateways:
     """The gateways of a client's tables: those of its own, or one with the configuration that the user named."""
 
     def __init__(self, client: str, config: Path | None, *, make_key: bool) -> None:
@@ -150,7 +150,7 @@ class Places:
         return self._found[table]
 
 
-def changed(file: ClientFile, assent: str, places: Places) -> Changes:
+def changed(file: ClientFile, assent: str, places: TableGateways) -> Changes:
     """Wrap the commands of a file and move its URLs behind gateways."""
     wrapped, moved = wrap_servers(file, assent), move_servers(file, places)
     return Changes(wrapped.wrapped, moved.moved, wrapped.left | moved.left)
@@ -198,7 +198,7 @@ def _client_file(client: str) -> Path:
     return path
 
 
-def _undo(path: Path, places: Places) -> None:
+def _undo(path: Path, places: TableGateways) -> None:
     text = _text_of(path)
     before = next((_text_of(one) for one in backups_of(path)), text)
     restored = restore(path, text, lambda old: _rewritten(old, path, text, places))
@@ -218,7 +218,7 @@ def _undo(path: Path, places: Places) -> None:
     _remove_added(before, path, places)
 
 
-def _remove_added(before: str, path: Path, places: Places) -> None:
+def _remove_added(before: str, path: Path, places: TableGateways) -> None:
     """Remove the upstreams that moved, and the configurations that were made for this client alone."""
     from assent.cli.shared.upstream_entries import has_upstreams, remove_upstreams
 
@@ -243,7 +243,7 @@ def _has_wrapped(client: ClientFormat) -> bool:
         return False
 
 
-def _rewritten(old: str, path: Path, current: str, places: Places) -> str | None:
+def _rewritten(old: str, path: Path, current: str, places: TableGateways) -> str | None:
     """What `--write` makes of an old file, with the command path that the current file uses."""
     try:
         words = [entry.words[0] for entry in entries_in(open_file(current, path.name).data) if entry.command_key]

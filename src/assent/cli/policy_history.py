@@ -12,10 +12,10 @@ import click
 
 from assent.audit.leaf import BadEntry
 from assent.audit.signed_log import AuditLogError
-from assent.checks.history.recorded_call import RecordedTools, known_callers, recorded_calls
+from assent.checks.history.recorded_call import CalledTools, known_callers, recorded_calls
 from assent.checks.history.replay import ChangedDecision, Replay, as_json
 from assent.checks.history.replay import replay as replay_log
-from assent.checks.history.suggest import Usage, suggest_guards, suggest_scopes, suggestions_text, time_text
+from assent.checks.history.suggest import CallUsage, suggest_guards, suggest_scopes, suggestions_text, time_text
 from assent.cli.shared.log_access import moment, progress_bar
 from assent.cli.shared.policies import tools_of
 from assent.cli.shared.store_access import deciding_ports
@@ -87,9 +87,7 @@ async def _replay(settings: Settings, source: Settings, since: int, known: Catal
         state = await log_state(source, log)
         ports = await deciding_ports(settings.model_copy(update={"store": source.store}))
         try:
-            tools = RecordedTools(
-                known or ports.catalogue(), settings.prefix_of, lambda name: _has_test(settings, name)
-            )
+            tools = CalledTools(known or ports.catalogue(), settings.prefix_of, lambda name: _has_test(settings, name))
             callers = await known_callers(settings, log)
             with progress_bar(await log.length(), "Replaying") as progress:
                 found = await replay_log(
@@ -196,7 +194,7 @@ async def _suggest(settings: Settings, since: int, least_calls: int) -> str:
     try:
         state = await log_state(settings, log)
         contracts = {name: tool.contract for name, tool in ports.catalogue().tools.items()}
-        usage = Usage()
+        usage = CallUsage()
         with progress_bar(await log.length(), "Reading") as progress:
             async for recorded in recorded_calls(log, since):
                 if isinstance(recorded, int):

@@ -21,7 +21,8 @@ _PRICES = (
     "credits",
     "estimate",
 )
-_CURRENCIES = ("currency", "unit", "units")
+UNITS = ("currency", "unit", "units")
+MOST_UNIT = 20
 _LONGEST = 100
 
 
@@ -55,12 +56,12 @@ def price_in(estimate: Any, depth: int = 3) -> str | None:
         if isinstance(value, Mapping) and (within := price_in(value, depth - 1)) is not None:
             return within
         if isinstance(value, int | float | str) and not isinstance(value, bool):
-            unit = next((estimate[key] for key in _CURRENCIES if isinstance(estimate.get(key), str)), None)
+            unit = next((estimate[key] for key in UNITS if isinstance(estimate.get(key), str)), None)
             return f"{value} {unit or ('credits' if name == 'credits' else '')}".strip()[:_LONGEST]
     return None
 
 
-class Price(NamedTuple):
+class PriceText(NamedTuple):
     """What a call costs: the text that budgets read, and the unit that people need besides."""
 
     text: str | None = None
@@ -72,13 +73,7 @@ class Price(NamedTuple):
         return f"{self.text} {self.unit}" if self.text and self.unit else self.text
 
 
-NO_PRICE = Price()
-
-
-UNITS = ("currency", "unit", "units")
-
-
-MOST_UNIT = 20
+NO_PRICE = PriceText()
 
 
 def unit_beside(document: object, pointer: str) -> str:

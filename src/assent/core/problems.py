@@ -24,7 +24,7 @@ Audience = Literal["model", "person", "operator"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemKind:
     """One kind of refusal: its message, its remedy, and its form on the wire."""
 
     status: int
@@ -38,8 +38,8 @@ class Kind:
 
 _KEY_PLACE = "in `_meta` as `dev.assent/idempotencyKey` or over HTTP as the header `Idempotency-Key`"
 
-CATALOGUE: dict[str, Kind] = {
-    f"{stage}.{reason}": Kind(**fields)
+CATALOGUE: dict[str, ProblemKind] = {
+    f"{stage}.{reason}": ProblemKind(**fields)
     for stage, kinds in orjson.loads(Path(__file__).with_name("refusals.json").read_bytes()).items()
     for reason, fields in kinds.items()
 }
@@ -51,7 +51,7 @@ def key_remedy(place: str) -> str:
 
 
 def problem_of(
-    code: str, kind: Kind, detail: str = "", facts: Mapping[str, Any] | None = None, *, failure: bool = False
+    code: str, kind: ProblemKind, detail: str = "", facts: Mapping[str, Any] | None = None, *, failure: bool = False
 ) -> dict[str, Any]:
     """The problem document of a refusal. `facts` are members of their own, or replace the status and the remedy."""
     more = dict(facts or {})

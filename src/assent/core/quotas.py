@@ -106,14 +106,14 @@ NOTHING = Quotas()
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class ExactPrice:
     """The exact price of a call."""
 
     amount: Decimal
     currency: str | None = None
 
 
-def read_price(text: str, currency: str | None) -> Price | None:
+def read_price(text: str, currency: str | None) -> ExactPrice | None:
     """Read a price from a text; None if it is not one. Amounts are decimals, never binary fractions."""
     if currency and text.upper().endswith(f" {currency.upper()}"):
         text = text[: -len(currency) - 1]
@@ -124,7 +124,7 @@ def read_price(text: str, currency: str | None) -> Price | None:
     except InvalidOperation:
         return None
     plain = amount.is_finite() and amount >= 0 and abs(amount.adjusted()) <= MOST_DIGITS
-    return Price(amount, currency) if plain else None
+    return ExactPrice(amount, currency) if plain else None
 
 
 def quotas_of(
@@ -144,7 +144,7 @@ def quotas_of(
     return Quotas(rates, charges) if rates or charges else NOTHING
 
 
-def _counts(line: SpendBudget, call: Call, price: Price | None) -> bool:
+def _counts(line: SpendBudget, call: Call, price: ExactPrice | None) -> bool:
     """Whether a call counts towards a budget: every call for a budget of calls, a priced call for one in its
     currency.
     """
@@ -181,7 +181,7 @@ def _currency(contract: Contract) -> str | None:
     return contract.cost.currency.upper() if contract.cost is not None and contract.cost.currency else None
 
 
-def _charge(line: SpendBudget, call: Call, price: Price | None, now: float) -> BudgetCharge:
+def _charge(line: SpendBudget, call: Call, price: ExactPrice | None, now: float) -> BudgetCharge:
     start = now // line.per * line.per
     if line.currency is None:
         amount = Decimal(1)

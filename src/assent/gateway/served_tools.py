@@ -253,11 +253,11 @@ def _compile_upstream(
         yield compile_tools(part, found, policy, withheld, blanket=blanket, shipped=shipped)
 
 
-Judged = tuple[dict[str, str], dict[str, str]]
+Objections = tuple[dict[str, str], dict[str, str]]
 """The tools to withhold, and those that changed and are served all the same, each with the reason."""
 
 
-def _unaccepted(pins: dict[str, dict[str, Pin]], link: UpstreamLink, definitions: Definitions) -> Judged:
+def _unaccepted(pins: dict[str, dict[str, Pin]], link: UpstreamLink, definitions: Definitions) -> Objections:
     """The tools that differ from their pins. OpenAPI documents are chosen by the operator and not pinned."""
     if isinstance(link, DocumentLink):
         return {}, {}
@@ -269,7 +269,7 @@ def _unaccepted(pins: dict[str, dict[str, Pin]], link: UpstreamLink, definitions
 
 def _changed_since_seen(
     seen: SeenServer | None, definitions: Definitions, previous: ServedTools | None, name: str, *, observing: bool
-) -> Judged:
+) -> Objections:
     """The tools that changed since they were first seen. Material changes are withheld, unless calls are observed."""
     if seen is None:
         return {}, {}

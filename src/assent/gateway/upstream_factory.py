@@ -29,7 +29,7 @@ from assent.upstreams.vault import CredentialVault
 
 if TYPE_CHECKING:
     from assent.upstreams.oauth.tokens import ExchangeTerms, TokenSource
-    from assent.upstreams.sandbox.link import Plan, SandboxedLink
+    from assent.upstreams.sandbox.link import BoxPlan, SandboxedLink
     from assent.upstreams.stdio.person_processes import PersonProcesses
 
 _STREAMS = Limits(connections=1000)
@@ -228,14 +228,14 @@ def provider_of(settings: Settings) -> str:
 
 def _sandbox_plan(
     name: str, upstream: UpstreamSettings, command: tuple[str, ...], env: Mapping[str, str]
-) -> Plan | None:
+) -> BoxPlan | None:
     """How the server is confined; None if it is not. Raises SettingsError if it cannot be."""
     chosen = upstream.sandbox
     if chosen.mode == "off":
         return None
     box = load_feature("sandbox")
     try:
-        plan: Plan = box.make_plan(
+        plan: BoxPlan = box.make_plan(
             name,
             chosen.mode,
             command,

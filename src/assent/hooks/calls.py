@@ -25,7 +25,7 @@ from assent.core.principal import Principal
 from assent.core.problems import text_of_problem
 from assent.core.tool import Tool
 from assent.hooks import answers
-from assent.hooks.contracts import BuiltinTools, Judged
+from assent.hooks.contracts import BuiltinTools, JudgedCall
 from assent.hooks.events import HookEvent, UnreadableEvent, read_event
 from assent.pipeline.claim import claim_from_record
 from assent.pipeline.execute import keep
@@ -63,7 +63,7 @@ _UNASKABLE = {
 """What only the tool could answer before a call: it is refused here, for another reason than elsewhere."""
 
 
-class Verdict(NamedTuple):
+class HookVerdict(NamedTuple):
     """What a hook answers before a tool."""
 
     decision: str
@@ -156,18 +156,18 @@ class HookDoor:
             await self._end_session(event, ports)
         return "{}"
 
-    async def before_tool(self, event: HookEvent, source: HookSource, project: str) -> Verdict:
+    async def before_tool(self, event: HookEvent, source: HookSource, project: str) -> HookVerdict:
         """Judge a call that the client wants to make."""
         judged = self.tools.judge(event, project)
         if judged is None:
             name = f"{event.client}.{event.tool}"
             unknown = Request(name, event.input, self.principal, conversation=self._conversation(event, source))
             await record(unknown, self.ports()._replace(catalogue=Catalogue().itself), run_stages)
-            return Verdict("deny", f"{name} has no contract. Tell the user: the operator must write one.")
+            return HookVerdict("deny", f"{name} has no contract. Tell the user: the operator must write one.")
         ports = self._ports(judged.tool)
         key = await self._new_key(event, judged, ports)
         if key is None:  # The same event twice: two hooks are installed.
-            return Verdict("none")
+            return HookVerdict("none")
         request = self._request(event, judged, source, key, ports)
         trace = CallTrace(observing=ports.rules.mode == "observe", keeps_notes=False)
         outcome: Outcome | None = None
@@ -177,7 +177,7 @@ class HookDoor:
             ports.seen(judged.tool.name, Answer({}), trace.would)
         if outcome is None or isinstance(outcome, Answer):
             approved = trace.approval is not None and not trace.observing
-            return Verdict("allow" if approved or (self.allow and not trace.would) else "none")
+            return HookVerdict("allow" if approved or (self.allow and not trace.would) else "none")
         if isinstance(outcome, Pause):
             self.asked[_base_key(event)] = outcome.approval.id
         return _denied(outcome, judged)
@@ -239,7 +239,7 @@ class HookDoor:
             catalogue=lambda: catalogue, upstream=_AtTheClient(), work=DirectWork(), lease=LEASE
         )
 
-    def _request(self, event: HookEvent, judged: Judged, source: HookSource, key: str, ports: Ports) -> Request:
+    def _request(self, event: HookEvent, judged: JudgedCall, source: HookSource, key: str, ports: Ports) -> Request:
         given, rehearsal = event.input, judged.tool.contract.dry_run
         if rehearsal.mode != "none" and (event.kind == "after" or ports.rules.mode == "observe"):
             # The client runs it, so it is an ordinary call.
@@ -273,14 +273,14 @@ class HookDoor:
             return source.project
         return self.projects.setdefault(f"{event.client}:{event.session}", event.cwd)
 
-    async def _new_key(self, event: HookEvent, judged: Judged, ports: Ports) -> str | None:
+    async def _new_key(self, event: HookEvent, judged: JudgedCall, ports: Ports) -> str | None:
         """A key that no call of this session had. None if the client's own id was used by a call that is running."""
         count, last = await self._count(event, judged, ports)
         if event.call and last is not None and last.state is State.STARTED:
             return None
         return f"{_base_key(event)}.{count}"
 
-    async def _open_claim(self, event: HookEvent, judged: Judged, ports: Ports) -> ClaimRecord | None:
+    async def _open_claim(self, event: HookEvent, judged: JudgedCall, ports: Ports) -> ClaimRecord | None:
         """The newest started claim of the call that has run."""
         count, _ = await self._count(event, judged, ports)
         for number in range(count - 1, max(count - 9, -1), -1):
@@ -289,7 +289,7 @@ class HookDoor:
                 return found
         return None
 
-    async def _count(self, event: HookEvent, judged: Judged, ports: Ports) -> tuple[int, ClaimRecord | None]:
+    async def _count(self, event: HookEvent, judged: JudgedCall, ports: Ports) -> tuple[int, ClaimRecord | None]:
         """How many claims a call has, and the newest. Equal calls of a client without ids are counted."""
         low, high, last = 0, 1, None
         while (found := await self._claim(event, judged, high - 1, ports)) is not None:
@@ -303,7 +303,7 @@ class HookDoor:
                 high = middle
         return low, last
 
-    async def _claim(self, event: HookEvent, judged: Judged, number: int, ports: Ports) -> ClaimRecord | None:
+    async def _claim(self, event: HookEvent, judged: JudgedCall, number: int, ports: Ports) -> ClaimRecord | None:
         key = f"{_base_key(event)}.{number}"
         call = Call(self.principal, judged.tool, event.input, b"", "", "", key)
         name = claim_name(call)
@@ -339,16 +339,16 @@ def _base_key(event: HookEvent) -> str:
     return _session_key(event) + hashlib.sha256(said).hexdigest()[:40]
 
 
-def _denied(outcome: Outcome, judged: Judged) -> Verdict:
+def _denied(outcome: Outcome, judged: JudgedCall) -> HookVerdict:
     """The answer to a call that is asked about or refused. It says why, and what to do instead."""
     because = f" ({judged.tool.name}: {judged.why}.)" if judged.why else ""
     if isinstance(outcome, Pause):
-        return Verdict("ask", f"{outcome.approval.text}{because}")
+        return HookVerdict("ask", f"{outcome.approval.text}{because}")
     assert isinstance(outcome, Refusal)
     if (said := _UNASKABLE.get(outcome.code)) is not None:
         said = _DRY_RUN_FIRST if said is _NO_DRY_RUN and judged.tool.needs_rehearsal else said
-        return Verdict("deny", said.format(tool=judged.tool.name))
-    return Verdict("deny", _said(outcome) + because)
+        return HookVerdict("deny", said.format(tool=judged.tool.name))
+    return HookVerdict("deny", _said(outcome) + because)
 
 
 def _said(refusal: Refusal) -> str:

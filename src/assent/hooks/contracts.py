@@ -42,7 +42,7 @@ _GUARDED = re.compile(
 """Files that decide what runs later, or what may run: an agent that writes one can switch its own guard off."""
 
 
-class Judged(NamedTuple):
+class JudgedCall(NamedTuple):
     """A tool for one call, and why it is taken for what it is."""
 
     tool: Tool
@@ -65,19 +65,19 @@ class BuiltinTools:
         self._inferring = inferring
         self._compiled: LimitedDict[tuple[str, str], Tool] = LimitedDict(2000)
 
-    def judge(self, event: HookEvent, project: str) -> Judged | None:
+    def judge(self, event: HookEvent, project: str) -> JudgedCall | None:
         """The tool of an event; None if it has no contract and none may be inferred."""
         name, own = tool_name(event.client, event.tool), self._own_fields(event)
         shipped = _shipped()[1].get(event.client, {}).get(event.tool)
         if own is not None and "side_effect" in own:
-            return Judged(self._tool(event, name, own, written=True))
+            return JudgedCall(self._tool(event, name, own, written=True))
         if shipped is None or event.server:
             if not self._inferring and own is None:
                 return None
-            return Judged(self._tool(event, name, {**_inferred(event), **(own or {})}, written=own is not None))
+            return JudgedCall(self._tool(event, name, {**_inferred(event), **(own or {})}, written=own is not None))
         effect = _effect(shipped, event, project)
         fields = {**_shipped()[0][effect.kind], **(own or {})}
-        return Judged(self._tool(event, name, fields, written=True), effect.why)
+        return JudgedCall(self._tool(event, name, fields, written=True), effect.why)
 
     def _own_fields(self, event: HookEvent) -> Mapping[str, Any] | None:
         """What the operator wrote for a tool: by its own name first, then by a pattern."""

@@ -9,7 +9,16 @@ from assent.contract.fields import Estimate
 from assent.contract.pointers import MISSING
 from assent.contract.tiers import Tier
 from assent.core.call import Call
-from assent.core.estimates import NO_PRICE, Price, amount_at, as_price, estimate_names, fitting, price_in, unit_beside
+from assent.core.estimates import (
+    NO_PRICE,
+    PriceText,
+    amount_at,
+    as_price,
+    estimate_names,
+    fitting,
+    price_in,
+    unit_beside,
+)
 from assent.core.outcome import Refusal
 from assent.core.principal import Rights
 from assent.core.quotas import SpendBudget, quotas_of
@@ -30,7 +39,7 @@ def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
     return priced or tool.upstream in rules.connections or rules.counts(tool)
 
 
-async def afford(call: Call, missing: tuple[str, ...], ports: Ports, trace: CallTrace) -> Price:
+async def afford(call: Call, missing: tuple[str, ...], ports: Ports, trace: CallTrace) -> PriceText:
     """Return the price of the call. A price that cannot be determined stops the call.
 
     Budgets of money wait for an estimate. `missing` permissions allow only a dry run from the contract, which has no
@@ -95,12 +104,12 @@ def stated_price(call: Call) -> str | None:
     return None if cost is None or amount is MISSING else as_price(amount, cost)
 
 
-def _stated(call: Call) -> Price:
+def _stated(call: Call) -> PriceText:
     price, cost = stated_price(call), call.tool.contract.cost
-    return Price(price, unit_beside(call.stated, cost.amount) if price and cost and not cost.currency else "")
+    return PriceText(price, unit_beside(call.stated, cost.amount) if price and cost and not cost.currency else "")
 
 
-async def _estimated_price(call: Call, estimate: Estimate, ports: Ports, trace: CallTrace) -> Price:
+async def _estimated_price(call: Call, estimate: Estimate, ports: Ports, trace: CallTrace) -> PriceText:
     """The price that another tool of the upstream reports. It gets the same arguments without Assent's own."""
     arguments, cost = strip_control_arguments(call.tool.contract, call.arguments), call.tool.contract.cost
     failed: ToolFailed | None = None
@@ -119,14 +128,14 @@ async def _estimated_price(call: Call, estimate: Estimate, ports: Ports, trace: 
             await kept
         trace.refuse_or_note("afford", refusal)
         return NO_PRICE
-    return Price(as_price(amount, cost), "" if cost and cost.currency else unit_beside(found, estimate.amount))
+    return PriceText(as_price(amount, cost), "" if cost and cost.currency else unit_beside(found, estimate.amount))
 
 
 def _may_call(call: Call, other: Tool) -> bool:
     return not absent_for(other, call.principal) and not missing_permissions(call.principal, other.contract.permissions)
 
 
-async def _price_of_sibling(call: Call, ports: Ports) -> Price:
+async def _price_of_sibling(call: Call, ports: Ports) -> PriceText:
     """The price that a read-only tool named for this spend gives (`orders.estimate` for `orders.place`); none if there
     is no such tool, the caller may not call it, or it gives no price.
     """
@@ -145,4 +154,4 @@ async def _price_of_sibling(call: Call, ports: Ports) -> Price:
         result = await ports.upstream.read(other.name, arguments, call)
     except Exception:
         return NO_PRICE
-    return NO_PRICE if result.get("isError") else Price(price_in(result.get("structuredContent")))
+    return NO_PRICE if result.get("isError") else PriceText(price_in(result.get("structuredContent")))

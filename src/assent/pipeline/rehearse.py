@@ -10,7 +10,7 @@ import orjson
 from assent.core.audit import Entry, call_facts, call_values
 from assent.core.call import Call
 from assent.core.document import Document
-from assent.core.estimates import NO_PRICE, Price
+from assent.core.estimates import NO_PRICE, PriceText
 from assent.core.outcome import INPUT_REQUIRED, Answer, Refusal
 from assent.core.principal import Rights
 from assent.core.problems import declared_failure
@@ -31,7 +31,7 @@ class Rehearsed(NamedTuple):
     answer: Answer | None = None
     preview: Any = None
     preview_digest: str = ""
-    price: Price = NO_PRICE
+    price: PriceText = NO_PRICE
 
 
 def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
@@ -39,7 +39,7 @@ def applies(tool: Tool, caller: Rights, rules: Rules) -> bool:
     return tool.contract.dry_run.mode != "none"
 
 
-async def rehearse(call: Call, missing: tuple[str, ...], price: Price, ports: Ports, trace: CallTrace) -> Rehearsed:
+async def rehearse(call: Call, missing: tuple[str, ...], price: PriceText, ports: Ports, trace: CallTrace) -> Rehearsed:
     """Answer a dry run, and refuse a call whose required dry run is missing."""
     if call.dry_run:
         await admit(call, None, ports, (), trace)  # A dry run spends no budget, but counts towards the rate limit.
@@ -79,7 +79,7 @@ async def _recent_rehearsal(call: Call, ports: Ports) -> Document | None:
     return None if found is None or _until(call, found.updated_at) <= ports.now() else found
 
 
-async def _answer(call: Call, missing: tuple[str, ...], price: Price, ports: Ports, trace: CallTrace) -> Answer:
+async def _answer(call: Call, missing: tuple[str, ...], price: PriceText, ports: Ports, trace: CallTrace) -> Answer:
     """The preview as the caller gets it. Flow control remembers what it says, and what a failure says."""
     try:
         answer = await _preview(call, missing, price, ports, trace)
@@ -91,7 +91,7 @@ async def _answer(call: Call, missing: tuple[str, ...], price: Price, ports: Por
     return answer._replace(result=kept if isinstance(kept, dict) else await kept)
 
 
-async def _preview(call: Call, missing: tuple[str, ...], price: Price, ports: Ports, trace: CallTrace) -> Answer:
+async def _preview(call: Call, missing: tuple[str, ...], price: PriceText, ports: Ports, trace: CallTrace) -> Answer:
     """The upstream's own preview completed from the contract, or one from the contract alone."""
     native = call.tool.rehearses and not missing
     result = await _guarded(call, await _run(call, ports), ports, trace) if native else {"content": []}

@@ -22,8 +22,8 @@ MOST_OF_ONE = 20
 TIMEOUT = 600.0
 QUESTION = "question"
 
-Answer = dict[str, Any]
-Ask = Callable[[StreamListener], Awaitable[Answer]]
+WireResult = dict[str, Any]
+Ask = Callable[[StreamListener], Awaitable[WireResult]]
 
 
 class UnknownRequestState(RpcError):
@@ -50,8 +50,8 @@ class SuspendedCall(StreamListener):
         self.reply: ClientChannel | None = None
         self.question: dict[str, Any] | None = None
         self.asked = asyncio.Event()
-        self.answered: asyncio.Future[Answer] | None = None
-        self.task: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self.answered: asyncio.Future[WireResult] | None = None
+        self.task: asyncio.Future[WireResult] = asyncio.get_running_loop().create_future()
         self.timer: asyncio.TimerHandle | None = None
 
     async def open(self) -> None:

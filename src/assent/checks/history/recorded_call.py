@@ -132,7 +132,7 @@ def _gap(code: str, committed: Mapping[str, str], values: Mapping[str, Any]) -> 
 _AS_RECORDED = {"by": "none", "because": "No person was asked when it was recorded."}
 
 
-class RecordedTools:
+class CalledTools:
     """The tools of recorded calls.
 
     A tool without a written contract gets the tier and the risk that the log has, and asks a person where one was

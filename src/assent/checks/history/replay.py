@@ -10,9 +10,9 @@ from typing import Any
 
 from assent.checks.history.recorded_call import (
     UNREADABLE,
+    CalledTools,
     RecordedCall,
     RecordedDecision,
-    RecordedTools,
     recorded_calls,
 )
 from assent.contract.pointers import tokens
@@ -133,7 +133,7 @@ class Replay:
 async def replay(
     log: Store,
     ports: Ports,
-    tools: RecordedTools,
+    tools: CalledTools,
     callers: Callers,
     *,
     unfit: Callable[[Tool], bool] = lambda _: False,
@@ -163,7 +163,7 @@ async def replay(
 class _Judge:
     """Runs one recorded call after another through the pipeline, with the recorded time as the clock."""
 
-    def __init__(self, ports: Ports, tools: RecordedTools, callers: Callers, unfit: Callable[[Tool], bool]) -> None:
+    def __init__(self, ports: Ports, tools: CalledTools, callers: Callers, unfit: Callable[[Tool], bool]) -> None:
         self._tools, self._callers, self._unfit, self._at = tools, callers, unfit, 0.0
         self._store, self._catalogue = ReplayStore(), Catalogue()
         self._ports = ports._replace(

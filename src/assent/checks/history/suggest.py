@@ -66,7 +66,7 @@ class ArgumentUsage:
 
 
 @dataclass(slots=True)
-class Usage:
+class CallUsage:
     """Everything that was seen: per tool and argument, and per caller and tool."""
 
     calls: Span = field(default_factory=Span)
@@ -163,7 +163,7 @@ class SuggestedScopes:
     evidence: str
 
 
-def suggest_guards(usage: Usage, contracts: Mapping[str, Contract], least_calls: int) -> list[SuggestedGuard]:
+def suggest_guards(usage: CallUsage, contracts: Mapping[str, Contract], least_calls: int) -> list[SuggestedGuard]:
     """A guard for every argument whose domains, folders or amounts stayed within a set in enough calls."""
     found = []
     for (tool, name), seen in sorted(usage.arguments.items()):
@@ -193,7 +193,7 @@ def _guard_of(name: str, seen: ArgumentUsage, contract: Contract | None) -> tupl
 
 
 def suggest_scopes(
-    usage: Usage, callers: Iterable[Principal], contracts: Mapping[str, Contract]
+    usage: CallUsage, callers: Iterable[Principal], contracts: Mapping[str, Contract]
 ) -> list[SuggestedScopes]:
     """For each caller with scopes that no call of it needed: those scopes, and what it needed."""
     found = []
@@ -211,7 +211,7 @@ def suggest_scopes(
     return found
 
 
-def suggestions_text(usage: Usage, guards: list[SuggestedGuard], scopes: list[SuggestedScopes], log: str) -> str:
+def suggestions_text(usage: CallUsage, guards: list[SuggestedGuard], scopes: list[SuggestedScopes], log: str) -> str:
     """The suggestions as YAML to be copied into `assent.yaml`; the evidence is in comments."""
     lines = [f"# Suggested from {_span(usage.calls)}; {log}."]
     if usage.gaps:

@@ -6,12 +6,12 @@ from typing import Final
 
 from assent.contract.infer.features.words import plain_forms, read_data, word_set
 
-Table = Mapping[str, frozenset[str]]
+WordGroups = Mapping[str, frozenset[str]]
 
-_PREFIXES: Final[Table] = {"un": frozenset({"add", "change"}), "re": frozenset({"add", "change", "look"})}
+_PREFIXES: Final[WordGroups] = {"un": frozenset({"add", "change"}), "re": frozenset({"add", "change", "look"})}
 
 
-def _load() -> Mapping[str, Table]:
+def _load() -> Mapping[str, WordGroups]:
     return {
         table: {key: frozenset(words.split()) for key, words in rows.items()}
         for table, rows in read_data("lexicon.toml").items()
@@ -61,7 +61,7 @@ MIXED: Final = ACTING | {"manage", "run"}
 VAGUE: Final = word_set("none noun manage run look read session")
 # Classes whose effect cannot be taken back.
 GRAVE: Final = frozenset({"destroy", "send", "spend", "drive"})
-VERB_CLASSES: Final[Table] = {"reading": READING, "acting": ACTING, "mixed": MIXED, "vague": VAGUE, "grave": GRAVE}
+VERB_CLASSES: Final[WordGroups] = {"reading": READING, "acting": ACTING, "mixed": MIXED, "vague": VAGUE, "grave": GRAVE}
 
 
 @lru_cache(maxsize=65536)

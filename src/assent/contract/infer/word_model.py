@@ -33,9 +33,9 @@ _VERBATIM: Final = ("name", "names", "line", "phrase", "input")
 _STEMMED: Final = ("opening", "text")
 
 # One word or two adjacent words.
-Words = str | tuple[str, str]
+WordOrPair = str | tuple[str, str]
 # Per place: each word that occurs there, once.
-Traits = Mapping[str, Iterable[Words]]
+Traits = Mapping[str, Iterable[WordOrPair]]
 
 
 class WordScore(NamedTuple):
@@ -54,7 +54,7 @@ class Weights(NamedTuple):
 
     reading: float
     losing: float
-    places: Mapping[str, Mapping[Words, tuple[float, float, float]]]
+    places: Mapping[str, Mapping[WordOrPair, tuple[float, float, float]]]
     stems: Mapping[str, str] | None = None
 
 
@@ -135,7 +135,7 @@ def _list_lines(text: str) -> list[list[str]]:
     return list(islice(filter(None, lines), _LINES))
 
 
-def join_words(words: Words) -> str:
+def join_words(words: WordOrPair) -> str:
     return words if isinstance(words, str) else " ".join(words)
 
 
@@ -170,6 +170,6 @@ def parse_weights(data: Mapping[str, Mapping[str, list[float]]]) -> Weights:
     return Weights(reading, losing, places, {form: stem for form, stem in forms if _stem(form) == stem})
 
 
-def _parse_words(text: str) -> Words:
+def _parse_words(text: str) -> WordOrPair:
     first, _, second = text.partition(" ")
     return (first, second) if second else first

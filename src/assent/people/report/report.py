@@ -30,7 +30,7 @@ _WAITS = frozenset({"confirm.approval_pending", "confirm.confirmation_required"}
 
 
 @dataclass(slots=True)
-class Table:
+class ReportTable:
     """The newest rows, and how many there were in all."""
 
     rows: deque[tuple[str, ...]] = field(default_factory=lambda: deque(maxlen=MOST_ROWS))
@@ -57,12 +57,12 @@ class Findings:
     tools: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
     people: Counter[tuple[str, str]] = field(default_factory=Counter)
-    decisions: Table = field(default_factory=Table)
-    violations: Table = field(default_factory=Table)
-    doubts: Table = field(default_factory=Table)
-    drift: Table = field(default_factory=Table)
-    operators: Table = field(default_factory=Table)
-    redactions: Table = field(default_factory=Table)
+    decisions: ReportTable = field(default_factory=ReportTable)
+    violations: ReportTable = field(default_factory=ReportTable)
+    doubts: ReportTable = field(default_factory=ReportTable)
+    drift: ReportTable = field(default_factory=ReportTable)
+    operators: ReportTable = field(default_factory=ReportTable)
+    redactions: ReportTable = field(default_factory=ReportTable)
 
     def add(self, row: EntryView) -> None:
         """Counts one entry."""

@@ -26,7 +26,7 @@ MOST_NAMED = 50
 """Arguments of a call that are looked at."""
 MOST_SHOWN = 120
 
-Conversation = tuple[str, str, str]
+ConversationKey = tuple[str, str, str]
 Fields = tuple[tuple[str, str], ...]
 _ID = re.compile(
     r"(?:^|[_.-])(?:ids?|uid|uuid|key|number|nr|sha|ref|reference|iban|account|slug|path|uri|handle|code|email|address)$"
@@ -50,7 +50,7 @@ _SHOWN: dict[str, tuple[str, ...]] = {
 
 
 class _Result(NamedTuple):
-    conversation: Conversation
+    conversation: ConversationKey
     tool: str
     at: float
     body: str | bytes | Mapping[str, Any]
@@ -65,7 +65,7 @@ class RecordMemory:
         self._size = 0
 
     def keep(
-        self, conversation: Conversation, tool: str, result: Mapping[str, Any], at: float, whole: bytes | str
+        self, conversation: ConversationKey, tool: str, result: Mapping[str, Any], at: float, whole: bytes | str
     ) -> None:
         """Keep a result: its text, or if it has none, all of it as JSON, for its structured content."""
         if len(whole) > MOST_OF_A_RESULT:
@@ -82,7 +82,7 @@ class RecordMemory:
         while self._size > MOST_IN_ALL or len(self._results) > MOST_RESULTS:
             self._size -= self._results.popleft().size
 
-    def named_by(self, conversation: Conversation, call: Call, words: str, since: float) -> tuple[SeenRecord, ...]:
+    def named_by(self, conversation: ConversationKey, call: Call, words: str, since: float) -> tuple[SeenRecord, ...]:
         """What the ids in a call stand for, as far as results of its conversation say it."""
         wanted = _wanted(call)
         found, left = dict[str, SeenRecord](), MOST_READ

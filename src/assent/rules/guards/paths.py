@@ -32,40 +32,40 @@ UNCLEAR = ""
 """The extension of a name that systems read differently."""
 
 
-class Readings(NamedTuple):
+class PathReadings(NamedTuple):
     """The ways to read a path, with its `..` and with them folded; `unclear` says why nothing can be said about it."""
 
     paths: tuple[str, ...] = ()
     unclear: str | None = None
 
 
-def read_path(text: str, base: str | None) -> Readings:
+def read_path(text: str, base: str | None) -> PathReadings:
     """Every reading of a path as an absolute one; without a base, a relative path stays relative.
 
     A system follows a link before it goes up, many programs fold `..` first: `link/../x` may be two different files.
     """
     if not text or len(text) > LONGEST or _CONTROL.search(text):
-        return Readings(unclear="it is not a path")
+        return PathReadings(unclear="it is not a path")
     if _EXPANDED.match(text):
-        return Readings(unclear="it begins with a sign that programs expand or take for an option")
+        return PathReadings(unclear="it begins with a sign that programs expand or take for an option")
     if _LISTS.search(text):
-        return Readings(unclear="it lists several paths in braces")
+        return PathReadings(unclear="it lists several paths in braces")
     if _LINK.match(text):
-        return Readings(unclear="it is a link")
+        return PathReadings(unclear="it is a link")
     found = {text}
     if _FILE.match(text):
         parts = urlsplit(text)
         if parts.netloc not in ("", "localhost"):
-            return Readings(unclear="it is on another machine")
+            return PathReadings(unclear="it is on another machine")
         found = {parts.path, unquote(parts.path)}
     for change in (_decoded, _compatible, _slashed):
         found |= {changed for one in found if (changed := change(one))}
     if any(_CONTROL.search(one) for one in found):
-        return Readings(unclear="it hides a control character")
+        return PathReadings(unclear="it hides a control character")
     if any(one.startswith("//") for one in found) or any(_DRIVE.match(one) for one in found):
-        return Readings(unclear="it is on another machine or drive")
+        return PathReadings(unclear="it is on another machine or drive")
     joined = {posixpath.join(base, one) if base else one for one in found}
-    return Readings(tuple(sorted(joined | {folded(one) for one in joined})))
+    return PathReadings(tuple(sorted(joined | {folded(one) for one in joined})))
 
 
 def _decoded(path: str) -> str:

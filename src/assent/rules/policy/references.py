@@ -16,7 +16,7 @@ KNOWN_BEFORE_THE_CALL = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class References:
+class ConditionReferences:
     """The variables that a policy's conditions use, and the paths that they read of `context`."""
 
     variables: frozenset[str]
@@ -38,12 +38,12 @@ class References:
         return frozenset(path[1] for path in self.context if path[0] == "input")
 
 
-def references_of(node: pst.Template) -> References:
+def references_of(node: pst.Template) -> ConditionReferences:
     variables: set[str] = set()
     paths: set[Path] = set()
     for clause in node.clauses:
         _collect(clause.expr, variables, paths)
-    return References(frozenset(variables), frozenset(paths))
+    return ConditionReferences(frozenset(variables), frozenset(paths))
 
 
 def scope_type(scope: Any) -> pst.EntityType | None:

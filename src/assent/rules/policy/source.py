@@ -17,7 +17,7 @@ from cedarpy import pst
 from assent.contract.digest import digest_of
 from assent.core.policy_verdict import PolicyReason
 from assent.errors import Fault, SettingsError
-from assent.rules.policy.references import References, references_of
+from assent.rules.policy.references import ConditionReferences, references_of
 
 MOST_BYTES = 8 * 1024 * 1024
 MOST_ID = 128
@@ -49,7 +49,7 @@ class Policy:
         return PolicyReason(self.id, self.reason, self.by)
 
     @cached_property
-    def references(self) -> References:
+    def references(self) -> ConditionReferences:
         """What its conditions read."""
         return references_of(self.node)
 

@@ -12,7 +12,7 @@ from assent.contract.tiers import Tier
 from assent.errors import Fault
 from assent.upstreams.openapi.arguments import Arguments
 from assent.upstreams.openapi.document import Unresolved
-from assent.upstreams.openapi.effects import Effect
+from assent.upstreams.openapi.effects import OperationEffect
 from assent.upstreams.openapi.encoding import PROBLEM
 from assent.upstreams.openapi.operations import ApiOperation, ApiResponse
 from assent.upstreams.openapi.schemas import Schemas
@@ -52,7 +52,7 @@ _WORD = re.compile(r"[^\x00-\x20\x7f]{1,200}\Z")
 
 
 def contract_fields(
-    operation: ApiOperation, arguments: Arguments, effect: Effect, schemas: Schemas
+    operation: ApiOperation, arguments: Arguments, effect: OperationEffect, schemas: Schemas
 ) -> tuple[dict[str, Any], list[Fault]]:
     """The fields of the operation's contract, as in a contract file, and what could not be used."""
     findings: list[Fault] = []

@@ -30,7 +30,7 @@ Infer = Callable[[dict[str, Any]], Inference]
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class OperationEffect:
     """The tier of an operation, whether it replaces existing data, its risk if that differs from the tier's, and
     whether it probably reaches external systems.
     """
@@ -42,19 +42,19 @@ class Effect:
     open_world: bool = False
 
 
-def effect_of(operation: ApiOperation, definition: Mapping[str, Any], infer: Infer | None = None) -> Effect:
+def effect_of(operation: ApiOperation, definition: Mapping[str, Any], infer: Infer | None = None) -> OperationEffect:
     """The author's declaration; otherwise the tier of the method, which an inference may raise and rarely lowers."""
     declared = operation.extensions.get("x-side-effect")
     if isinstance(declared, str) and declared in _TIERS:
-        return Effect(Tier(declared), declared=True)
+        return OperationEffect(Tier(declared), declared=True)
     tier = _BY_METHOD.get(operation.method, Tier.WRITE)
     overwrites = operation.method in ("put", "patch")
     if infer is None:
-        return Effect(tier, overwrites)
+        return OperationEffect(tier, overwrites)
     estimate = infer(dict(definition))
     refined = _refine_tier(operation.method, tier, estimate)
     overwrites = overwrites and refined is Tier.WRITE
-    return Effect(refined, overwrites, _raise_risk(refined, estimate), open_world=estimate.open_world)
+    return OperationEffect(refined, overwrites, _raise_risk(refined, estimate), open_world=estimate.open_world)
 
 
 def method_claims(method: str) -> Claims:

@@ -40,7 +40,7 @@ from assent.upstreams.sandbox.grants import CannotConfine as CannotConfine
 from assent.upstreams.sandbox.launch import Process, Start, confined, observed
 from assent.upstreams.sandbox.programs import find_program
 from assent.upstreams.sandbox.support import require_support
-from assent.upstreams.sandbox.usage import Observer, Usage
+from assent.upstreams.sandbox.usage import BoxObserver, Usage
 from assent.upstreams.stdio.link import StdioLink
 from assent.upstreams.stdio.process import LaunchSpec
 from assent.upstreams.stdio.server import StdioUpstream
@@ -61,7 +61,7 @@ SAVE_AFTER = 5.0
 
 
 @dataclass(frozen=True)
-class Plan:
+class BoxPlan:
     """How one server is confined."""
 
     name: str
@@ -78,7 +78,7 @@ class SandboxedLink(StdioLink):
     """
 
     def __init__(
-        self, plan: Plan, make: MakeServer, usage: Usage, save: Callable[[], Awaitable[None]] | None = None
+        self, plan: BoxPlan, make: MakeServer, usage: Usage, save: Callable[[], Awaitable[None]] | None = None
     ) -> None:
         """`save` keeps the usage."""
         self.plan, self.usage, self._make, self._save = plan, usage, make, save
@@ -88,7 +88,7 @@ class SandboxedLink(StdioLink):
         """Why the server has one box although `by_tier` is configured."""
         self._running: list[Tool] = []
         self._box = WEAKEST if self._by_tier else STRONGEST
-        self._observers: dict[Box, Observer] = {}
+        self._observers: dict[Box, BoxObserver] = {}
         self._stronger: dict[Box, StdioLink] = {}
         self._tools: tuple[Tool, ...] = ()
         self._shipped: Mapping[str, Mapping[str, Any]] = {}
@@ -145,7 +145,7 @@ class SandboxedLink(StdioLink):
         confining = self.plan.mode == "enforce"
         asked = (lambda: box) if confining else self._guessed_box
         running = partial(self._running_in, box)
-        observer = Observer(self.plan.name, self.usage, self.plan.grants, asked, running, confined=confining)
+        observer = BoxObserver(self.plan.name, self.usage, self.plan.grants, asked, running, confined=confining)
         self._observers[box] = observer
         begin = confined(self.plan.grants, box, observer) if confining else observed(observer)
 
@@ -281,7 +281,7 @@ def _text_of(result: Mapping[str, Any]) -> str:
 KIND = "sandbox_usage"
 
 
-def sandboxed_link(plan: Plan, make: MakeServer, store: Store | None) -> SandboxedLink:
+def sandboxed_link(plan: BoxPlan, make: MakeServer, store: Store | None) -> SandboxedLink:
     """The link to a server in boxes; what it uses is kept in the store."""
     usage = Usage()
     records = UsageRecords(store, plan.name, usage) if store is not None else None
@@ -299,7 +299,7 @@ def make_plan(
     write: Iterable[str],
     hosts: Iterable[str],
     instances: Literal["one", "by_tier"],
-) -> Plan:
+) -> BoxPlan:
     """Check the grants and the machine. Raises CannotConfine in `enforce` if anything is missing."""
     rules, read, write = tuple(map(host_rule, hosts)), tuple(read), tuple(write)
     try:
@@ -312,7 +312,7 @@ def make_plan(
             raise
         grants = Grants(read, write, rules)
     logger.info("%s: for its start it may read %s", name, named(grants.program))
-    return Plan(name, mode, grants, instances)
+    return BoxPlan(name, mode, grants, instances)
 
 
 def named(program: Mapping[str, str]) -> str:

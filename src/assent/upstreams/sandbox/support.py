@@ -27,7 +27,7 @@ _CONTAINER = (
 )
 
 
-class Finding(NamedTuple):
+class BoxNeed(NamedTuple):
     """One thing that a box needs."""
 
     what: str
@@ -51,42 +51,42 @@ def require_support() -> None:
     _supported = True
 
 
-def findings() -> list[Finding]:
+def findings() -> list[BoxNeed]:
     """Each thing that a box needs, in the order in which it is needed; the last one tries a whole box."""
     if not sys.platform.startswith("linux") or platform.machine() not in ("x86_64", "aarch64"):
         here = f"this is {platform.system()} on {platform.machine()}"
-        return [Finding("Linux on x86-64 or ARM64", here, "Run the server in a container or a virtual machine")]
-    found = [Finding(f"Linux {platform.release()}"), *map(_part, ("bubblewrap", "libseccomp"))]
+        return [BoxNeed("Linux on x86-64 or ARM64", here, "Run the server in a container or a virtual machine")]
+    found = [BoxNeed(f"Linux {platform.release()}"), *map(_part, ("bubblewrap", "libseccomp"))]
     if not any(one.missing for one in found):
         found += [_trial()]
     return found
 
 
-def _part(name: str) -> Finding:
+def _part(name: str) -> BoxNeed:
     from assent.upstreams.sandbox.bubblewrap import bubblewrap
     from assent.upstreams.sandbox.seccomp import forbidding_filter, reporting_filter
 
     try:
         if name == "bubblewrap":
             said = subprocess.run([bubblewrap(), "--version"], capture_output=True, text=True, timeout=10, check=False)
-            return Finding(said.stdout.strip() or name)
+            return BoxNeed(said.stdout.strip() or name)
         forbidding_filter(unix_sockets=False), reporting_filter(reads=False)
     except CannotConfine as error:
-        return Finding(name, str(error), error.remedy)
+        return BoxNeed(name, str(error), error.remedy)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding(name, str(error), f"Install {name} again")
-    return Finding(name)
+        return BoxNeed(name, str(error), f"Install {name} again")
+    return BoxNeed(name)
 
 
-def _trial() -> Finding:
+def _trial() -> BoxNeed:
     """Start `true` in the strictest box."""
     what = "a box: user, mount, process and network namespaces, system call filters"
     try:
         if (trouble := _try_box()) is None:
-            return Finding(what)
+            return BoxNeed(what)
     except (OSError, subprocess.TimeoutExpired) as error:
         trouble = str(error)
-    return Finding(what, trouble, _remedy())
+    return BoxNeed(what, trouble, _remedy())
 
 
 def _try_box() -> str | None:

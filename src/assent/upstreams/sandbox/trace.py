@@ -19,7 +19,7 @@ from assent.upstreams.sandbox.launch import SHIM, descriptor_of
 from assent.upstreams.sandbox.programs import find_program
 from assent.upstreams.sandbox.seccomp import reporting_filter
 from assent.upstreams.sandbox.supervisor import Supervisor
-from assent.upstreams.sandbox.usage import Observer, Usage
+from assent.upstreams.sandbox.usage import BoxObserver, Usage
 
 _MOST_NOTES = 5
 
@@ -29,7 +29,7 @@ def traced(file: str, command: Sequence[str]) -> list[str]:
     return [sys.executable, "-m", "assent.upstreams.sandbox.trace", file, *command]
 
 
-class TracedUsage(Observer):
+class TracedUsage(BoxObserver):
     """What each tool of a traced command touched beside the system's files and the program's own."""
 
     def __init__(self, file: Path, command: Sequence[str], env: Mapping[str, str]) -> None:

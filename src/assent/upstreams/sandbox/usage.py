@@ -82,7 +82,7 @@ class Usage:
         return sorted({attempt.target for found in kept for attempt in found if attempt.kind == kind})
 
 
-class Observer:
+class BoxObserver:
     """Judges the attempts of one process. It is called from the thread that watches the process."""
 
     def __init__(

@@ -44,7 +44,7 @@ MOST_SENDING = 256
 
 Listener = Callable[[dict[str, Any]], None]
 Question = Callable[[dict[str, Any]], Awaitable[dict[str, Any] | None]]
-Answer = asyncio.Future[dict[str, Any]]
+PendingAnswer = asyncio.Future[dict[str, Any]]
 
 
 class StdioUpstream:
@@ -86,7 +86,7 @@ class StdioUpstream:
         self._probing: Probe | None = None
         self._turn = asyncio.Lock()
         self._ids = count(1)
-        self._waiting: dict[str, Answer] = {}
+        self._waiting: dict[str, PendingAnswer] = {}
         self._progress_listeners: dict[str, tuple[Any, StreamListener]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._sending: Counter[int] = Counter()
@@ -272,7 +272,7 @@ class StdioUpstream:
             params = {**params, "_meta": {**meta, "progressToken": request_id}}
         await self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
 
-    async def _wait_for_response(self, answer: Answer, method: str) -> dict[str, Any]:
+    async def _wait_for_response(self, answer: PendingAnswer, method: str) -> dict[str, Any]:
         """Wait for the response, unless the server sends nothing at all for too long."""
         while not answer.done():
             received = self._received

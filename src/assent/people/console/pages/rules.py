@@ -187,7 +187,7 @@ async def _tried(page: PageRequest, since: str) -> dict[str, Any]:
     length, begin = await store.length(), moment(since, ports.now()) or 0
     after = max(await first_at(store, begin, length), length - MOST_TRIED) - 1
     upstreams = settings.upstreams
-    tools = past.RecordedTools(
+    tools = past.CalledTools(
         ports.catalogue(), settings.prefix_of, lambda name: name not in upstreams or upstreams[name].test is not None
     )
     callers = await past.known_callers(settings, store)
