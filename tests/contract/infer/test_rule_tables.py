@@ -1,11 +1,17 @@
 """The rule tables: the language of conditions, the order of rules, and the reasons."""
 
 import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from assent.contract import infer
 from assent.contract.infer.classifier import RULES
+from assent.contract.infer.features.phrases import STATEMENT_NAMES
 from assent.contract.infer.features.tool import ToolFeatures, gather
+from assent.contract.infer.lexicon import INPUTS, NOUNS, VERB_GROUPS
 from assent.contract.infer.rules.tables import (
     RuleBook,
     Table,
@@ -121,6 +127,36 @@ def test_every_table_about_reading_ends_with_a_rule_for_all_other_tools() -> Non
 def test_the_data_files_name_only_what_there_is() -> None:
     assert all(map(RULES.condition, RULES.conditions))
     assert all(map(RULES.table, RULES.tables))
+
+
+def test_all_that_the_data_files_hold_is_read() -> None:
+    folder = Path(infer.__file__).parent
+    code = "".join(file.read_text(encoding="utf-8") for file in folder.rglob("*.py"))
+    files = [tomllib.loads(file.read_text(encoding="utf-8")) for file in folder.glob("rules/*.toml")]
+    own = {name: words for one in files for name, words in one.get("words", {}).items()}
+    asked = list(asked_in(files))
+    named = {word.lstrip("-")[1:] for _, words in asked for word in words.split() if "@" in word}
+    groups = named | set(re.findall(r'(?:NOUNS|VERB_GROUPS)\["(\w+)"\]', code))
+    assert {*NOUNS, *VERB_GROUPS, *own} - groups == set()
+    flags = {
+        flag for key, words in asked if key.endswith("flags")
+        for word in words.split() for flag in own.get(word[1:], word).split()
+    }  # fmt: skip
+    assert INPUTS.keys() - flags - set(re.findall(r'INPUTS\["(\w+)"\]', code)) == set()
+    said = {word for key, words in asked if key.endswith(("says", "opens")) for word in words.split()}
+    assert STATEMENT_NAMES - said - set(re.findall(r'"(\w+)"(?: not)? in tool\.says', code)) == set()
+
+
+def asked_in(written: object, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a data file, with its key."""
+    if isinstance(written, str):
+        yield key, written
+    elif isinstance(written, dict):
+        for name, one in written.items():
+            yield from asked_in(one, name)
+    elif isinstance(written, list):
+        for one in written:
+            yield from asked_in(one, key)
 
 
 WRITTEN = {

@@ -16,7 +16,6 @@ def schema(**properties: Any) -> dict[str, Any]:
     [
         ("dryRun", "dry_run"),
         ("force", "force"),
-        ("amount", "amount"),
         ("sql", "sql"),
         ("command", "command"),
         ("outputPath", "file"),

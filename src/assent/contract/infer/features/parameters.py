@@ -41,7 +41,7 @@ _PROGRAMS: Final = frozenset({"code", "command", "sql"})
 _SWITCHES: Final = word_set(
     """
     extra_action ends_found ends_found_first follow_up_action output_name resetting truncating keeps_or_fixes
-    emptying marks_read removable allows_overwrite may_delete pressing backup
+    emptying marks_read removable allows_overwrite may_delete
     """
 )
 _LINED = re.compile(r"^[ \t*-]*[`'\"]?([a-z]+(?:_[a-z]+)*)[`'\"]?[ \t]+[\u2014\u2013][ \t]", re.MULTILINE)
@@ -150,10 +150,10 @@ def _flags(meaning: _Meaning, definition: Mapping[str, Any], *, own: bool) -> se
         flags.add("file")
     if own and "file" not in flags and _mentions_file_output(definition.get("description")):
         flags.add("file")
-    if switched and is_switch(definition):
-        flags |= switched if own else switched & {"backup"}
+    if own and switched and is_switch(definition):
+        flags |= switched
     if ends and own:
-        flags.update(_end_states(definition))
+        flags |= _end_states(definition)
     return flags
 
 
@@ -189,7 +189,7 @@ def _switch_meanings(plain: str) -> Iterator[str]:
     """Yield the flags of a name that is a boolean."""
     yield from (
         flag
-        for flag in ("extra_action", "keeps_or_fixes", "marks_read", "may_delete", "pressing", "backup", "truncating")
+        for flag in ("extra_action", "keeps_or_fixes", "marks_read", "may_delete", "truncating")
         if plain in INPUTS[flag]
     )
     if plain in {"destroy", "is_destroy"}:
@@ -251,17 +251,14 @@ def _grave(choice: Choice) -> bool:
     return choice.verb in VERB_GROUPS["certain_losses"] or choice.verb == "clear"
 
 
-def _end_states(definition: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the end states that a parameter offers: deleted, stopped, cancelled."""
+def _end_states(definition: Mapping[str, Any]) -> set[str]:
+    """Return the flag of a parameter that offers an end state: deleted, stopped."""
     values = list_values(definition)
     described = definition.get("description")
     if not values and isinstance(described, str):
         listed = _CAPITALS.findall(described[:200])
         values = listed if len(listed) > 1 else []
-    states = {_snake_case(value) for value in values}
-    for flag, ends in (("may_delete", NOUNS["ended_state"]), ("may_cancel", NOUNS["cancelled_state"])):
-        if states & ends:
-            yield flag
+    return {"may_delete"} if any(_snake_case(value) in NOUNS["ended_state"] for value in values) else set()
 
 
 def _choices(values: list[str], parameter: str, *, listed: bool) -> Iterator[Choice]:

@@ -23,7 +23,6 @@ _TRAITS: Final = (
     "unknown_verb",  # the description starts with an order that is not in the lexicon
     "no_text_verb",
     "text_reads",  # all verbs of the description read
-    "text_does_more",  # one of them does more
     "no_parameters",
     "choices",  # a parameter offers operations
     "reading_choices",  # all of them read
@@ -145,14 +144,12 @@ def _without_tool_suffix(words: tuple[str, ...], text: TextFeatures) -> tuple[st
 def _list_traits(name: NameFeatures, text: TextFeatures, parameters: Parameters) -> frozenset[str]:
     """Return the yes-or-no features that are true."""
     view = name.verb in _VIEWS and text.kinds.isdisjoint(_MORE_THAN_VIEWS)
-    reads = text.kinds <= READING
     found = (
         name.verb in text.verbs,
         text.late,
         text.unknown,
         not text.verbs,
-        text.verbs and reads,
-        not reads,
+        text.verbs and text.kinds <= READING,
         not parameters.names,
         parameters.choices,
         parameters.only_reads,
