@@ -128,6 +128,21 @@ def test_doctor_reports_a_broken_configuration_with_its_line(tmp_path: Path) -> 
     assert "assent.yaml:2: upstream:" in report.stdout
 
 
+def test_doctor_says_of_a_file_that_is_not_there_what_to_do_once(tmp_path: Path) -> None:
+    report = assent(tmp_path, "doctor", "-c", "gone.yaml").stdout
+    missing = "gone.yaml: the configuration cannot be read: No such file or directory"
+    assert f"problem  {missing}\n         Fix: name another file with -c\n" in report, report
+
+
+def test_commands_without_a_configuration_say_how_to_make_one(tmp_path: Path) -> None:
+    said = assent(tmp_path, "serve").stderr
+    assert "`assent add` writes " in said and "and `assent init --team` assent.yaml" in said
+    assert "There is no file gone.yaml" in assent(tmp_path, "engine", "stop", "-c", "gone.yaml").stderr
+    assert "Clients: claude-desktop, " in assent(tmp_path, "init").stderr
+    place(tmp_path, "cursor")
+    assert "Clients of this machine: cursor." in assent(tmp_path, "init").stderr
+
+
 def test_doctor_names_hidden_characters_and_orders_in_the_texts_of_tools(tmp_path: Path) -> None:
     server = str(Path(__file__).parents[1] / "support" / "servers" / "poisoned_server.py")
     assert assent(tmp_path, "add", "notes", "--offline", "--", sys.executable, server).returncode == 0

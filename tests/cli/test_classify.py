@@ -37,3 +37,8 @@ def test_bad_input_is_a_fault_that_names_it(given: bytes, problem: str) -> None:
     result = CliRunner().invoke(classify, input=given)
     assert isinstance(result.exception, FaultsError)
     assert problem in str(result.exception)
+
+
+def test_a_folder_is_a_fault_that_names_it(tmp_path: Path) -> None:
+    result = CliRunner().invoke(classify, [str(tmp_path)])
+    assert str(result.exception) == f"{tmp_path}: cannot be read: Is a directory. Correct the path"

@@ -291,6 +291,15 @@ def test_a_file_that_cannot_be_read_is_left_alone(text: str, message: str, tmp_p
     assert path.read_text() == text
 
 
+def test_a_yaml_file_that_cannot_be_read_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "our.yaml").write_text("mode: enforce\nextensions: [a\n")
+    for words in (["init", "--client", "our.yaml"], ["add", "a", "http://x.example", "--offline", "-c", "our.yaml"]):
+        wrong = assent(tmp_path, *words)
+        assert wrong.stderr == (
+            "error: our.yaml: cannot be read: line 3: expected ',' or ']', but got '<stream end>'. Correct it first\n"
+        )
+
+
 def test_an_unknown_client_is_named_with_a_suggestion(tmp_path: Path) -> None:
     result = assent(tmp_path, "init", "--client", "cursr")
     assert "cursr is neither a client nor a file. Did you mean cursor?" in result.stderr

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+
+from assent.cli.decide import decide as command
 
 AGENT = {"kind": "agent", "scopes": ["*"]}
 
@@ -49,6 +52,22 @@ def test_a_request_that_cannot_be_meant_is_refused_by_name(tmp_path: Path, wrong
     ended = decide(tmp_path, {"tool": "look", "principal": AGENT} | wrong)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert ended.stderr.startswith(f"error: {named}")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (b"", "there is no request"),
+        (b"[]", "the request is no object"),
+        (b'{"tool": ', "the request is not JSON: Expecting value at line 1, column 10"),
+        (b'{"tool": "\xff"}', "the request is not UTF-8 text"),
+    ],
+)
+def test_what_is_no_request_is_refused_with_an_example(tmp_path: Path, wrong: bytes, why: str) -> None:
+    (tmp_path / "assent.yaml").write_text("mode: enforce")
+    (tmp_path / "request").write_bytes(wrong)
+    ended = CliRunner().invoke(command, [str(tmp_path / "request"), "-c", str(tmp_path / "assent.yaml")])
+    assert str(ended.exception).startswith(f'{why}. Write one JSON object such as {{"tool": ')
 
 
 def test_a_caller_who_is_not_configured_is_named(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ async def test_a_url_is_asked_and_its_json_kept_as_it_is(stateless: bool) -> Non
 async def test_a_url_that_does_not_answer_is_an_error() -> None:
     from assent.checks.probe.list_tools import NotListedError, listed_at
 
-    with pytest.raises(NotListedError, match="did not list its tools"):
+    with pytest.raises(NotListedError, match=r"did not list its tools: .*\. Start the server, or correct the address$"):
         await listed_at("http://127.0.0.1:9/mcp")
 
 

@@ -74,7 +74,7 @@ def _is_stream(target: str) -> bool:
     from assent.checks.lint.sources import kind_of
 
     path = Path(target)
-    if target == "-" or (path.exists() and not path.is_file()):
+    if target == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
         return True
     if not path.is_file():
         return False

@@ -9,6 +9,7 @@ import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,7 +155,10 @@ def _named_files(settings: Settings, path: Path) -> Iterator[Check]:
 
 def _faults(error: FaultsError, path: Path) -> Iterator[Check]:
     for fault in error.faults:
-        yield Check("fail", str(fault), f"correct {fault.file or path}")
+        if fault.line or not fault.remedy:
+            yield Check("fail", str(fault), f"correct {fault.file or path}")
+        else:  # Of the whole file, such as one that does not exist.
+            yield Check("fail", str(replace(fault, remedy="")), f"{fault.remedy[0].lower()}{fault.remedy[1:]}")
 
 
 def _guards(settings: Settings) -> Iterator[Check]:

@@ -41,7 +41,7 @@ def status(config: Path | None) -> None:
     """
     found = ask_engine("status", config)
     if found is None:
-        click.echo("The engine does not run. It starts with the first wrapped server.", err=True)
+        click.echo(f"The engine does not run. It starts with the first wrapped server.{_unknown(config)}", err=True)
         raise click.exceptions.Exit(1)
     for line in status_lines(found):
         click.echo(line)
@@ -56,12 +56,16 @@ def stop(config: Path | None) -> None:
     """
     found = ask_engine("stop", config)
     if found is None:
-        click.echo("The engine does not run.", err=True)
+        click.echo(f"The engine does not run.{_unknown(config)}", err=True)
         return
     from assent.core.question import counted
 
     servers = f", and {counted(found['servers'], 'server')} with it" if found["servers"] else ""
     click.echo(f"The engine ends{servers}.", err=True)
+
+
+def _unknown(config: Path | None) -> str:
+    return f" There is no file {config}." if config is not None and not config.exists() else ""
 
 
 def ask_engine(kind: str, config: Path | None, *, start: bool = False) -> dict[str, Any] | None:

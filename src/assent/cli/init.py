@@ -60,7 +60,7 @@ def init(team: bool, client: str | None, write: bool, undo: bool, hooks: bool, c
     from assent.cli.shared.upstream_entries import add_upstreams
 
     if team == (client is not None) or (team and (write or undo or hooks)):
-        raise click.UsageError("Use --client NAME with --write or --undo, or --team alone.")
+        raise click.UsageError(f"Use --client NAME, also with --write or --undo, or --team alone. {_found_clients()}")
     if client is None:
         write_team(config or Path("assent.yaml"))
         return
@@ -179,6 +179,11 @@ def assent_command() -> str:
     """The full path of this command, because clients start servers with their own environment."""
     beside = Path(sys.executable).with_name("assent")
     return str(beside) if beside.exists() else shutil.which("assent") or "assent"
+
+
+def _found_clients() -> str:
+    found = [name for name, one in CLIENTS.items() if one.path().exists()]
+    return f"Clients of this machine: {', '.join(found)}." if found else f"Clients: {', '.join(CLIENTS)}."
 
 
 def _client_file(client: str) -> Path:

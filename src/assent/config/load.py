@@ -123,7 +123,8 @@ def find_file(named: Path | None, environment: Mapping[str, str] = os.environ) -
         return HERE
     user = user_file(environment)
     if not user.exists():
-        raise SettingsError(Fault("no configuration was found", f"Name one with -c, or create {HERE} or {user}"))
+        make = f"Name one with -c, or make one: `assent add` writes {user}, and `assent init --team` {HERE}"
+        raise SettingsError(Fault("no configuration was found", make))
     return user
 
 

@@ -109,6 +109,8 @@ async def listed_at(url: str, headers: Mapping[str, str] | None = None, *, patie
 
 
 def _remedy(reason: str) -> str:
+    if reason.startswith("no connection"):
+        return ". Start the server, or correct the address"
     status = reason.removeprefix("answered ")[:3]
     return f". {_REMEDIES[status]}" if reason.startswith("answered ") and status in _REMEDIES else ""
 

@@ -109,7 +109,7 @@ class YamlFile(TreeFile):
 
     def _parse(self, text: str) -> Any:
         from ruamel.yaml import YAML
-        from ruamel.yaml.error import YAMLError
+        from ruamel.yaml.error import MarkedYAMLError, YAMLError
         from ruamel.yaml.util import load_yaml_guess_indent
 
         try:
@@ -119,6 +119,10 @@ class YamlFile(TreeFile):
             self._yaml.width = 10_000
             self._yaml.indent(mapping=indent or 2, sequence=(indent or 2), offset=offset or 0)
             return self._yaml.load(text)
+        except MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            place = f"line {mark.line + 1}: " if mark is not None else ""
+            raise ValueError(f"{place}{error.problem or error.context}") from None
         except YAMLError as error:
             raise ValueError(" ".join(str(error).split())) from None
         except RecursionError:

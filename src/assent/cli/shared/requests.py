@@ -81,10 +81,19 @@ def read_request(file: IO[str], settings: Settings, caller: str | None) -> tuple
     """The request in a file, with its caller and what was read before."""
     if file is sys.stdin and sys.stdin.isatty():
         click.echo('Type one JSON object such as {"tool": "place_order", "arguments": {}}, then Ctrl-D.', err=True)
+    remedy = 'Write one JSON object such as {"tool": "place_order", "arguments": {}}, in a file or to standard input'
     try:
-        given = json.loads(file.read())
-    except (ValueError, RecursionError) as error:
-        raise SettingsError(Fault(f"the request is not JSON: {error}", "Write one JSON object")) from None
+        text = file.read()
+        given = json.loads(text) if text.strip() else None
+    except UnicodeDecodeError:
+        raise SettingsError(Fault("the request is not UTF-8 text", remedy)) from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise SettingsError(Fault(f"the request is not JSON: {error.msg} at {where}", remedy)) from None
+    except (ValueError, RecursionError):
+        raise SettingsError(Fault("the request is not JSON: it is too large or nested too deeply", remedy)) from None
+    if not isinstance(given, dict):
+        raise SettingsError(Fault("there is no request" if given is None else "the request is no object", remedy))
     try:
         form = _RequestForm.model_validate(given)
     except ValidationError as error:

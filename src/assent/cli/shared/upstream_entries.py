@@ -12,7 +12,7 @@ from assent.config.load import check_structure
 from assent.config.model import LOCK
 from assent.config.trust import trust_written
 from assent.errors import Fault, SettingsError
-from assent.files import write_whole
+from assent.files import read_text, write_whole
 
 _NEW_FILE = """\
 # Assent's configuration. `assent serve` runs the gateway; `assent serve --check` checks this file.
@@ -88,11 +88,11 @@ def _create_private(path: Path) -> None:
 
 
 def _read(path: Path) -> YamlFile:
+    text = read_text(path, "Name another file with -c")
     try:
-        file = YamlFile(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise SettingsError(Fault(f"cannot be read: {reason}", "Correct it first", file=str(path))) from None
+        file = YamlFile(text)
+    except ValueError as error:
+        raise SettingsError(Fault(f"cannot be read: {error}", "Correct it first", file=str(path))) from None
     if file.data is None:
         return YamlFile(_NEW_FILE)
     if not isinstance(file.data, dict):
