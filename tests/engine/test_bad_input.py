@@ -27,7 +27,7 @@ INTRUDER = str(ROOT / "tests" / "support" / "servers" / "engine_intruder.py")
 
 
 @contextmanager
-def placed(environment: dict[str, str]) -> Iterator[find_or_start.EnginePlace]:
+def placed(environment: dict[str, str]) -> Iterator[find_or_start.Place]:
     found = find_or_start.find_place(None, environment)
     try:
         yield found

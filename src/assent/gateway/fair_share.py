@@ -11,7 +11,7 @@ class NoPlace(Exception):
     """The owner has the most places allowed, or all are taken and no owner has more than a fair share."""
 
 
-class Place:
+class TakenPlace:
     """One taken place. `given_up` is set when its holder must release it for another owner."""
 
     __slots__ = ("given_up", "owner")
@@ -26,14 +26,14 @@ class Places:
 
     def __init__(self, per_owner: int) -> None:
         self._per_owner = per_owner
-        self._owned: dict[Hashable, dict[Place, None]] = {}
+        self._owned: dict[Hashable, dict[TakenPlace, None]] = {}
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
     @contextmanager
-    def taken(self, owner: Hashable, limit: int) -> Iterator[Place]:
+    def taken(self, owner: Hashable, limit: int) -> Iterator[TakenPlace]:
         """Holds a place while the block runs, of at most `limit` in all. Raises NoPlace if there is none."""
         place = self._reserve(owner, limit)
         try:
@@ -41,11 +41,11 @@ class Places:
         finally:
             self._release(place)
 
-    def _reserve(self, owner: Hashable, limit: int) -> Place:
+    def _reserve(self, owner: Hashable, limit: int) -> TakenPlace:
         mine = len(self._owned.get(owner, ()))
         if mine >= self._per_owner or (self._count >= limit and not self._make_room(mine)):
             raise NoPlace
-        place = Place(owner)
+        place = TakenPlace(owner)
         self._owned.setdefault(owner, {})[place] = None
         self._count += 1
         return place
@@ -60,7 +60,7 @@ class Places:
         oldest.given_up.set()
         return True
 
-    def _release(self, place: Place) -> None:
+    def _release(self, place: TakenPlace) -> None:
         places = self._owned.get(place.owner, {})
         if place in places:
             del places[place]

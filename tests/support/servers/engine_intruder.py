@@ -11,7 +11,7 @@ from assent.gateway.engine import door, find_or_start, wire
 
 
 def main(wanted: str, route: str, folder: str, name: str, identity: str, escaped: str) -> None:
-    found = find_or_start.EnginePlace(os.fsencode(identity), folder, os.open(folder, os.O_RDONLY))
+    found = find_or_start.Place(os.fsencode(identity), folder, os.open(folder, os.O_RDONLY))
     found.name = name
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(20)

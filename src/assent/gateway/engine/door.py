@@ -12,14 +12,7 @@ import time
 
 from assent.config.folders import NoHome
 from assent.gateway.engine import wire
-from assent.gateway.engine.find_or_start import (
-    EnginePlace,
-    Unavailable,
-    Unsafe,
-    connect_or_start,
-    find_place,
-    user_file,
-)
+from assent.gateway.engine.find_or_start import Place, Unavailable, Unsafe, connect_or_start, find_place, user_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,7 +139,7 @@ def _body(wrap: Wrap, config: str | None, folder: str, environment: Mapping[str,
     return wire.frame(wire.WRAP, wire.join([os.fsencode(one) for one in fields]))
 
 
-def _wrap(place: EnginePlace, body: bytes) -> int | None:
+def _wrap(place: Place, body: bytes) -> int | None:
     for _ in range(_TRIES):
         connection = connect_or_start(place)
         try:
@@ -158,7 +151,7 @@ def _wrap(place: EnginePlace, body: bytes) -> int | None:
     raise Unavailable(f"the engine takes no doors (its log is {place.log})")
 
 
-def _talk(place: EnginePlace, connection: socket.socket, message: bytes) -> int | None:
+def _talk(place: Place, connection: socket.socket, message: bytes) -> int | None:
     """Hand over the streams and wait. Raises ConnectionError if the engine ends before it accepts them."""
     connection.settimeout(_ANSWERS_WITHIN)
     sent = socket.send_fds(connection, [message[:4096]], [0, 1, 2])

@@ -47,7 +47,7 @@ class Unsafe(Exception):
     """Something is wrong with the engine's files, so that nothing may be started."""
 
 
-class EnginePlace:
+class Place:
     """The engine of one user and configuration, and its open folder, which only this user can read and write."""
 
     __slots__ = ("descriptor", "folder", "identity", "name", "starts")
@@ -67,14 +67,14 @@ def user_file(environment: Mapping[str, str]) -> str:
     return f"{config_folder(environment)}/assent.yaml"
 
 
-def find_place(config: str | None, environment: Mapping[str, str]) -> EnginePlace:
+def find_place(config: str | None, environment: Mapping[str, str]) -> Place:
     """Where the engine of this configuration is or would be; makes its folder."""
     state = state_folder(environment)
     # A process in another container sees other files, and a confined one may do less: each has another engine.
     rights = f"{crc32(chr(10).join(sorted(rights_of('self'))).encode()):08x}"
     identity = os.fsencode("\n".join([config or user_file(environment), state, rights]))
     folder = _runtime_folder(environment) or f"{state}/engine"
-    return EnginePlace(identity, folder, _open_private(folder))
+    return Place(identity, folder, _open_private(folder))
 
 
 def has_folder(environment: Mapping[str, str]) -> bool:
@@ -140,7 +140,7 @@ def peer_of(connection: socket.socket) -> tuple[int, int]:
     return user, process
 
 
-def connect(place: EnginePlace) -> socket.socket | None:
+def connect(place: Place) -> socket.socket | None:
     """A connection to the running engine; None if none runs."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -158,7 +158,7 @@ def connect(place: EnginePlace) -> socket.socket | None:
     return connection
 
 
-def connect_or_start(place: EnginePlace) -> socket.socket:
+def connect_or_start(place: Place) -> socket.socket:
     """A connection to the engine, which is started if none runs. Twenty doors at once start one engine."""
     until = time.monotonic() + STARTS_WITHIN
     while True:
@@ -180,7 +180,7 @@ def connect_or_start(place: EnginePlace) -> socket.socket:
             time.sleep(0.01)  # Another door starts the engine at this moment, or an engine is ending.
 
 
-def _at(place: EnginePlace, use: object) -> None:
+def _at(place: Place, use: object) -> None:
     """Connect or bind. The path of a socket may have 104 characters, so it is taken from the open folder."""
     assert callable(use)
     short = f"/proc/self/fd/{place.descriptor}"
@@ -195,7 +195,7 @@ def _at(place: EnginePlace, use: object) -> None:
         os.close(before)
 
 
-def _try_lock(place: EnginePlace) -> int | None:
+def _try_lock(place: Place) -> int | None:
     """The lock of the engine; None while an engine lives or is being started."""
     name = f"{place.name}.lock"
     try:
@@ -217,7 +217,7 @@ def _try_lock(place: EnginePlace) -> int | None:
     return None
 
 
-def _start(place: EnginePlace, lock: int) -> None:
+def _start(place: Place, lock: int) -> None:
     """Start the engine, which listens from now on: doors connect at once and wait until it has loaded."""
     name = f"{place.name}.sock"
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -237,7 +237,7 @@ def _start(place: EnginePlace, lock: int) -> None:
         listener.close()
 
 
-def _exists(place: EnginePlace, name: str) -> bool:
+def _exists(place: Place, name: str) -> bool:
     try:
         os.stat(name, dir_fd=place.descriptor, follow_symlinks=False)
     except FileNotFoundError:
@@ -245,7 +245,7 @@ def _exists(place: EnginePlace, name: str) -> bool:
     return True
 
 
-def _spawn(place: EnginePlace, listener: int, lock: int) -> None:
+def _spawn(place: Place, listener: int, lock: int) -> None:
     """Run the engine in a session of its own. It is nobody's child, and has little of this door's environment."""
     middle = os.fork()
     if middle == 0:
@@ -258,7 +258,7 @@ def _spawn(place: EnginePlace, listener: int, lock: int) -> None:
     os.waitpid(middle, 0)
 
 
-def _become_engine(place: EnginePlace, listener: int, lock: int) -> NoReturn:
+def _become_engine(place: Place, listener: int, lock: int) -> NoReturn:
     folder = fcntl.fcntl(place.descriptor, fcntl.F_DUPFD, 10)
     listener, lock = (fcntl.fcntl(one, fcntl.F_DUPFD, 10) for one in (listener, lock))
     nothing, log = os.open(os.devnull, os.O_RDWR), _open_log(place, folder)
@@ -275,7 +275,7 @@ def _become_engine(place: EnginePlace, listener: int, lock: int) -> NoReturn:
     os.execve(sys.executable, words, environment)
 
 
-def _open_log(place: EnginePlace, folder: int) -> int:
+def _open_log(place: Place, folder: int) -> int:
     name, flags = f"{place.name}.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
     try:
         log = os.open(name, flags, 0o600, dir_fd=folder)
