@@ -76,7 +76,7 @@ class PriceText(NamedTuple):
 NO_PRICE = PriceText()
 
 
-def unit_beside(document: object, pointer: str) -> str:
+def unit_at(document: object, pointer: str) -> str:
     """The unit that a document states beside the amount at a pointer; `credits` for an amount of that name."""
     above, _, name = pointer.rpartition("/")
     beside = resolve(document, above)

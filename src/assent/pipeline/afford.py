@@ -9,16 +9,7 @@ from assent.contract.fields import Estimate
 from assent.contract.pointers import MISSING
 from assent.contract.tiers import Tier
 from assent.core.call import Call
-from assent.core.estimates import (
-    NO_PRICE,
-    PriceText,
-    amount_at,
-    as_price,
-    estimate_names,
-    fitting,
-    price_in,
-    unit_beside,
-)
+from assent.core.estimates import NO_PRICE, PriceText, amount_at, as_price, estimate_names, fitting, price_in, unit_at
 from assent.core.outcome import Refusal
 from assent.core.principal import Rights
 from assent.core.quotas import SpendBudget, quotas_of
@@ -106,7 +97,7 @@ def stated_price(call: Call) -> str | None:
 
 def _stated(call: Call) -> PriceText:
     price, cost = stated_price(call), call.tool.contract.cost
-    return PriceText(price, unit_beside(call.stated, cost.amount) if price and cost and not cost.currency else "")
+    return PriceText(price, unit_at(call.stated, cost.amount) if price and cost and not cost.currency else "")
 
 
 async def _estimated_price(call: Call, estimate: Estimate, ports: Ports, trace: CallTrace) -> PriceText:
@@ -128,7 +119,7 @@ async def _estimated_price(call: Call, estimate: Estimate, ports: Ports, trace: 
             await kept
         trace.refuse_or_note("afford", refusal)
         return NO_PRICE
-    return PriceText(as_price(amount, cost), "" if cost and cost.currency else unit_beside(found, estimate.amount))
+    return PriceText(as_price(amount, cost), "" if cost and cost.currency else unit_at(found, estimate.amount))
 
 
 def _may_call(call: Call, other: Tool) -> bool:
