@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
+from importlib import resources
 from typing import NamedTuple
 
 LONGEST = 20_000
@@ -24,36 +26,7 @@ _GLOB = re.compile(r"[*?\[\]~]")
 _OPTION_GLOB = re.compile(r"[*?\[]|-[^=]*[*?\[]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-
-
-# Options by which programs that usually only read run another program or write a file.
-_RISKY = {
-    "curl": "-o -O -K -T -D -c --output --output-dir --remote-name --config --upload-file --dump-header --cookie-jar"
-    " --trace --trace-ascii --stderr --libcurl --etag-save --hsts --alt-svc --remote-name-all --ssl-sessions --engine",
-    "date": "-s --set",
-    "fd": "-x -X --exec --exec-batch",
-    "find": "-exec -execdir -ok -okdir -delete -fprint -fprint0 -fprintf -fls",
-    "git": "-O --output --upload-pack --receive-pack --exec --ext-diff --open-files-in-pager --output-directory"
-    " --config --template --textconv",
-    "go": "-exec -toolexec -vettool -o -w",
-    "iconv": "-o --output",
-    "less": "-o -O -k --log-file --LOG-FILE --lesskey-file --lesskey-src",
-    "man": "-P -H --pager --html",
-    "rg": "--pre --hostname-bin",
-    "rsync": "-e -M --rsh --rsync-path --remote-option",
-    "sed": "-i --in-place -f --file",
-    "shuf": "-o --output",
-    "sort": "-o --output --compress-program",
-    "ssh": "-o -F -E -I -S",
-    "tar": "-I -F --to-command --checkpoint-action --use-compress-program --info-script --new-volume-script"
-    " --rsh-command --rmt-command",
-    "tree": "-o --output",
-    "xmllint": "--output -o",
-    "yq": "-i --inplace",
-    "zip": "-T -TT --unzip-command",
-}
-# Of these, other commands of git use the same letters.
-_RISKY_OF_GIT = {"clone": "-c -u", "archive": "-o", "format-patch": "-o", "fetch-pack": "-u"}
+_WORDS = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text("utf-8"))
 
 
 class UnreadableCommand(Exception):
@@ -97,9 +70,9 @@ def _check_program(word: Word) -> None:
 def risky_options(words: Sequence[Word], allowed: int = 1) -> tuple[str, ...]:
     """The options that a command may not have, behind as many words as are allowed by name."""
     program = words[0].text.rpartition("/")[2]
-    found = _RISKY.get(program, "")
+    found = _WORDS["risky_options"].get(program, "")
     if program == "git" and len(words) > 1:
-        found += " " + _RISKY_OF_GIT.get(words[1].text, "")
+        found += " " + _WORDS["risky_options_of_git"].get(words[1].text, "")
     if program == "tar" and allowed == 1 and len(words) > 1 and re.search("[IF]", words[1].text):
         found += " " + words[1].text  # The first word may be letters of options without a hyphen.
     return tuple(found.split())
