@@ -5,7 +5,6 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from assent.contract.infer import FlowLabels, Inference
-from assent.contract.infer.features.annotations import Declared, read_annotations
 from assent.contract.infer.features.tool import ToolFeatures, gather
 from assent.contract.infer.features.words import read_data, word_set
 from assent.contract.infer.lexicon import OTHER_CLASS, READING
@@ -23,8 +22,8 @@ from assent.contract.infer.rules.tables import (
     table,
 )
 from assent.contract.infer.word_model import Weights, WordScore, is_disguised, is_foreign, tell_readers, weigh
+from assent.contract.tool_listing import Claims, read_claims
 
-_NOT_DECLARED: Final = Declared()
 _FILES: Final = ("execution", "side_effects", "losses", "risk", "reads", "model")
 RULES: Final = RuleBook((read_data(f"rules/{name}.toml") for name in _FILES), vars(conditions))
 _BY_CLASS: Final = {
@@ -103,13 +102,16 @@ def classify_with(
     verdict = judge_read_only(tool)
     damage = NO_DAMAGE if verdict.reads else find_damage(tool)
     verdict, damage = ask_model(tool, verdict, damage, weights)
-    declared = read_annotations(definition) if trust_annotations else _NOT_DECLARED
+    declared = read_claims(definition) if trust_annotations else Claims()
     return _combine(str(definition.get("name") or ""), tool, verdict, damage, declared)
 
 
-def _combine(name: str, tool: ToolFeatures, verdict: ReadOnlyVerdict, damage: Damage, declared: Declared) -> Inference:
+def _combine(name: str, tool: ToolFeatures, verdict: ReadOnlyVerdict, damage: Damage, declared: Claims) -> Inference:
     """Combine the results: damage overrules read-only, and trusted annotations replace inferred values."""
-    destructive = damage.destructive if declared.destructive is None else declared.destructive
+    says_destructive = False if declared.read_only and declared.destructive is None else declared.destructive
+    settles = declared.read_only is not None or says_destructive is not None
+    trusted = "the declared annotations are trusted" if settles or declared.open_world is not None else None
+    destructive = damage.destructive if says_destructive is None else says_destructive
     reads = verdict.reads if declared.read_only is None else declared.read_only
     read_only = reads and not destructive
     executes = bool(damage.executes) and not read_only
@@ -126,8 +128,8 @@ def _combine(name: str, tool: ToolFeatures, verdict: ReadOnlyVerdict, damage: Da
         overwrites=bool(damage.replaces) and not read_only,
         open_world=open_world,
         labels=_label(tool, read_only=read_only, open_world=open_world, executes=executes),
-        confidence=0.99 if declared.settles else _measure_confidence(tool, verdict, damage),
-        reasons=_list_reasons(verdict.reason, damage.destroys, damage.executes, replaces, risk_reason, declared.reason),
+        confidence=0.99 if settles else _measure_confidence(tool, verdict, damage),
+        reasons=_list_reasons(verdict.reason, damage.destroys, damage.executes, replaces, risk_reason, trusted),
     )
 
 
