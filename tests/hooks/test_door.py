@@ -118,6 +118,18 @@ async def test_a_denied_call_that_ran_anyway_is_a_violation() -> None:
     assert (await agent.kinds())[-1] == "violation claude-code.Bash"
 
 
+async def test_a_denied_read_that_ran_anyway_is_a_violation_and_one_with_a_yes_is_recorded() -> None:
+    secret = {"file_path": "/home/ann/.ssh/id_rsa"}
+    agent = Agent()
+    assert (await agent.before("Read", secret))[0] == "deny"
+    await agent.after("Read", secret)
+    assert (await agent.kinds())[-1] == "violation claude-code.Read"
+    answered = Agent("mode: enforce\nauth: {stdio: {kind: agent, scopes: ['*'], asks: person}}")
+    assert await answered.run("Read", secret) == "ask"
+    kinds = [kind.split()[0] for kind in await answered.kinds()]
+    assert kinds == ["approval", "pause", "decision", "intent", "outcome"]
+
+
 async def test_equal_calls_of_a_client_without_ids_are_each_recorded() -> None:
     agent = Agent("mode: enforce", "gemini")
     given = {"file_path": "a", "content": "x"}
@@ -357,3 +369,12 @@ async def test_a_call_of_a_tool_without_a_contract_is_recorded_as_denied() -> No
     (entry,) = [one.entry for one in await agent.log()]
     assert (entry.kind, entry.facts["code"]) == ("denial", "discover.unknown_tool")
     assert entry.values["tool"] == "claude-code.mcp__shop__order"
+
+
+async def test_a_denied_call_of_a_tool_without_a_contract_that_ran_anyway_is_a_violation() -> None:
+    agent = Agent("mode: enforce\nwithout_contract: withhold")
+    assert (await agent.before("Nightly", {"a": 1}))[0] == "deny"
+    await agent.after("Nightly", {"a": 1})
+    entry = (await agent.log())[-1].entry
+    assert (entry.kind, entry.facts["code"]) == ("violation", "discover.unknown_tool")
+    assert entry.values == {"tool": "claude-code.Nightly", "failure": "it ran without a yes"}

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from assent.core.audit import Entry
+from assent.core.audit import Entry, unknown_tool_values
 from assent.core.call import Call, ConversationRef, Request, UserAnswer
 from assent.core.catalogue import Catalogue
 from assent.core.claims import ClaimRecord, Settlement, State, claim_name
@@ -121,7 +121,7 @@ class HookDoor:
     """Whether another door judges the calls of this event's MCP server."""
     projects: LimitedDict[str, str] = field(default_factory=lambda: LimitedDict(_MOST_SESSIONS))
     asked: LimitedDict[str, str] = field(default_factory=lambda: LimitedDict(_MOST_SESSIONS))
-    """The approvals that clients' own dialogs were asked for, by the call."""
+    """The approvals that clients' own dialogs were asked for, by the call; empty for a read that was denied."""
 
     async def answer(self, client: str, raw: bytes, source: HookSource = HookSource()) -> str:  # noqa: B008 - frozen
         """The client's own answer to one event. It never raises: what fails is denied, and says so."""
@@ -160,10 +160,9 @@ class HookDoor:
         """Judge a call that the client wants to make."""
         judged = self.tools.judge(event, project)
         if judged is None:
-            name = f"{event.client}.{event.tool}"
-            unknown = Request(name, event.input, self.principal, conversation=self._conversation(event, source))
+            unknown = self._unknown(event, source)
             await record(unknown, self.ports()._replace(catalogue=Catalogue().itself), run_stages)
-            return HookVerdict("deny", f"{name} has no contract. Tell the user: the operator must write one.")
+            return HookVerdict("deny", f"{unknown.tool} has no contract. Tell the user: the operator must write one.")
         ports = self._ports(judged.tool)
         key = await self._new_key(event, judged, ports)
         if key is None:  # The same event twice: two hooks are installed.
@@ -176,18 +175,23 @@ class HookDoor:
         except _Released:
             ports.seen(judged.tool.name, Answer({}), trace.would)
         if outcome is None or isinstance(outcome, Answer):
+            self.asked.pop(_base_key(event), None)
             approved = trace.approval is not None and not trace.observing
             return HookVerdict("allow" if approved or (self.allow and not trace.would) else "none")
         if isinstance(outcome, Pause):
             self.asked[_base_key(event)] = outcome.approval.id
+        elif judged.tool.is_read:  # No claim will say that it was not allowed.
+            self.asked[_base_key(event)] = ""
         return _denied(outcome, judged)
 
     async def after_tool(self, event: HookEvent, source: HookSource, project: str) -> str:
         """Record what became of a call; returns what the model must be told of its result."""
-        judged = self.tools.judge(event, project)
+        judged, result = self.tools.judge(event, project), event.result or {"content": []}
         if judged is None:
+            ports = self.ports()._replace(catalogue=Catalogue().itself)
+            await self._record_unannounced(self._unknown(event, source), result, None, ports)
             return ""
-        ports, result = self._ports(judged.tool), event.result or {"content": []}
+        ports = self._ports(judged.tool)
         trace = CallTrace(observing=ports.rules.mode == "observe", keeps_notes=False)
         found = await self._open_claim(event, judged, ports)
         key = found.key if found is not None else f"{_base_key(event)}.late"
@@ -198,14 +202,14 @@ class HookDoor:
                 await keep(claim_from_record(call, found, ports), result, ports, trace)
             except Refusal as refusal:
                 return _said(refusal)
-        elif call.tool.is_read:
-            if ports.rules.flow is not None:
-                remembering = ports.rules.flow.remember(call, result, ports.now())
-                if not isinstance(remembering, dict):
-                    await remembering
-        else:
-            approval = self.asked.pop(_base_key(event), None)
-            await self._record_unannounced(request, result, approval, ports)
+            return ""
+        approval = self.asked.pop(_base_key(event), None)
+        if approval is not None or not call.tool.is_read:
+            await self._record_unannounced(request, result, approval or None, ports)
+        if call.tool.is_read and ports.rules.flow is not None:
+            remembering = ports.rules.flow.remember(call, result, ports.now())
+            if not isinstance(remembering, dict):
+                await remembering
         return ""
 
     async def _record_unannounced(
@@ -219,9 +223,11 @@ class HookDoor:
         if isinstance(outcome, Pause):  # Another process asked; the client's dialog has answered since.
             outcome = await record(_answered(request, outcome.approval.id), ports, run_stages)
         if not isinstance(outcome, Answer):
-            tool = ports.catalogue().tools[request.tool]
-            facts = {"tool": tool.name, "upstream": tool.upstream, "code": outcome.code}
-            ports.store.append(Entry("violation", ports.now(), facts, {"failure": "it ran without a yes"}))
+            tool = ports.catalogue().tools.get(request.tool)
+            facts = {"tool": tool.name, "upstream": tool.upstream} if tool is not None else {}
+            values = {} if tool is not None else unknown_tool_values(request.tool)
+            failure = {**values, "failure": "it ran without a yes"}
+            ports.store.append(Entry("violation", ports.now(), {**facts, "code": outcome.code}, failure))
 
     async def _end_session(self, event: HookEvent, ports: Ports) -> None:
         """Mark the calls of a session that ended without an outcome as unknown."""
@@ -232,6 +238,11 @@ class HookDoor:
                 facts = {"tool": one.tool, "claim": ports.keyed_hash(one.id), "state": State.IN_DOUBT.value}
                 entry = Entry("outcome", now, {**facts, "code": "execute.in_doubt"})
                 await ports.store.settle(one.id, one.epoch, Settlement(State.IN_DOUBT, now), [entry])
+
+    def _unknown(self, event: HookEvent, source: HookSource) -> Request:
+        """The call of a tool without a contract. Its name is only the client's text."""
+        name = f"{event.client}.{event.tool}"
+        return Request(name, event.input, self.principal, conversation=self._conversation(event, source))
 
     def _ports(self, tool: Tool) -> Ports:
         catalogue = Catalogue({tool.name: tool})
