@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from pathlib import Path
 
+import pytest
 from ruamel.yaml import YAML
 
 from cli.test_client_files import ASSENT, assent, place
+from support.documents.page_walk import free_port
 from support.stores.earlier_versions import make_store_of_0_2_0
 
 STORE = "store: sqlite:///assent.db\n"
@@ -176,19 +179,60 @@ def test_doctor_accepts_the_folder_of_keys_that_a_command_made(tmp_path: Path) -
 def test_doctor_calls_governed_only_what_it_looked_at(tmp_path: Path) -> None:
     servers = {
         "wrapped": {"command": str(ASSENT), "args": ["wrap", "--", "true"]},
-        "gateway": {"url": "http://127.0.0.1:8420/mcp"},
+        "gateway": {"url": f"http://127.0.0.1:{free_port()}/mcp"},
         "elsewhere": {"url": "https://mcp.example.com/mcp"},
         "odd": {"transport": "pigeon"},
     }
     place(tmp_path, "cursor").write_text(json.dumps({"mcpServers": servers}))
+    assert "Cursor: not governed: gateway, elsewhere\n" in assent(tmp_path, "doctor").stdout
+    configure(tmp_path, servers["gateway"]["url"])
     report = assent(tmp_path, "doctor").stdout
     assert "Cursor: not governed: elsewhere\n" in report
     assert "Cursor: odd may not be governed: Assent finds neither a command nor a URL in it\n" in report
     del servers["elsewhere"], servers["odd"]
     place(tmp_path, "cursor").write_text(json.dumps({"mcpServers": servers}))
-    servers["gateway"] = {"url": "http://127.0.0.1:8420/mcp?x"}  # nothing answers there, whatever uses the port
-    place(tmp_path, "cursor").write_text(json.dumps({"mcpServers": servers}))
-    assert "Cursor: no gateway answers at http://127.0.0.1:8420/mcp?x" in assent(tmp_path, "doctor").stdout
+    assert f"Cursor: no gateway answers at {servers['gateway']['url']}\n" in assent(tmp_path, "doctor").stdout
+
+
+def configure(home: Path, endpoint: str) -> None:
+    """The user's own configuration, served at this endpoint."""
+    own = home / ".config/assent/assent.yaml"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text(
+        f"public_url: {endpoint.removesuffix('/mcp')}\nupstreams: {{notes: {{url: http://127.0.0.1:9/mcp}}}}\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["ours", "assent"])
+def test_init_leaves_an_entry_that_is_the_users_gateway_and_moves_every_other_one(tmp_path: Path, name: str) -> None:
+    ours, path = f"http://localhost:{free_port()}/mcp", place(tmp_path, "cursor")
+    entries = {name: {"url": ours}, "far": {"url": "http://127.0.0.1:8420/mcp"}}
+    path.write_text(json.dumps({"mcpServers": entries}))
+    before = path.read_bytes()
+    configure(tmp_path, ours.replace("localhost", "127.0.0.1"))
+    assert "Cursor: not governed: far\n" in assent(tmp_path, "doctor").stdout
+    done = assent(tmp_path, "init", "--client", "cursor", "--write")
+    assert f"{name} is not changed: {ours} is a gateway of yours.\n" in done.stderr
+    assert "Moved behind the gateway: far " in done.stderr
+    moved = json.loads(path.read_text())["mcpServers"]
+    assert moved.pop(name) == {"url": ours}
+    [new] = moved.values()
+    assert new["url"] not in (ours, "http://127.0.0.1:8420/mcp"), "the new gateway has an address of its own"
+    again = assent(tmp_path, "init", "--client", "cursor", "--write")
+    assert "No change is needed: every server is already governed." in again.stderr
+    assert "not governed" not in assent(tmp_path, "doctor").stdout
+    assert "is restored" in assent(tmp_path, "init", "--client", "cursor", "--undo").stderr
+    assert path.read_bytes() == before
+
+
+def test_another_server_at_the_address_of_the_users_gateway_is_not_taken_for_it(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        url = f"http://127.0.0.1:{other.getsockname()[1]}/mcp"
+        place(tmp_path, "cursor").write_text(json.dumps({"mcpServers": {"other": {"url": url}}}))
+        configure(tmp_path, url)
+        assert "Cursor: not governed: other\n" in assent(tmp_path, "doctor").stdout
+        done = assent(tmp_path, "init", "--client", "cursor", "--write")
+    assert "Moved behind the gateway: other " in done.stderr
 
 
 def test_an_openapi_document_is_added_with_the_address_that_calls_go_to(tmp_path: Path) -> None:

@@ -36,13 +36,14 @@ async def gateway_process(config: Path) -> AsyncIterator[str]:
         assert process.returncode == 0
 
 
-async def assent(config: Path, *words: str) -> str:
+async def assent(config: Path, *words: str, also: bool = False) -> str:
+    """What a command prints, with `also` on standard error too."""
     process = await asyncio.create_subprocess_exec(
         *ASSENT, *words, "-c", str(config), stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
     out, err = await process.communicate()
     assert process.returncode == 0, err.decode()
-    return out.decode().strip()
+    return (out + err if also else out).decode().strip()
 
 
 def configuration_file(folder: Path, shop: str, **more: str) -> Path:
@@ -73,6 +74,9 @@ async def test_the_console_of_the_gateway_that_still_runs_is_found(tmp_path: Pat
                 assert (await assent(config, "console")).startswith(second.removesuffix("/mcp"))
             assert (await assent(config, "console")).startswith(first.removesuffix("/mcp"))
             assert f"a gateway on this store answers at {first.removesuffix('/mcp')}\n" in await doctor(config)
+            (tmp_path / "client.json").write_text(json.dumps({"mcpServers": {"gate": {"url": first}}}))
+            init = await assent(config, "init", "--client", str(tmp_path / "client.json"), also=True)
+            assert f"gate is not changed: {first} is a gateway of yours.\nNo change is needed" in init
         assert "no gateway runs on this store" in await doctor(config)
 
 

@@ -39,14 +39,7 @@ PIECE = 1000
 Show = Callable[[RawLogRow], str | None]
 
 
-def tail(
-    lines: int,
-    follow: bool,
-    as_feed: bool,
-    form: str,
-    config: Path | None,
-    **wanted: Any,
-) -> None:
+def tail(lines: int, follow: bool, as_feed: bool, form: str, config: Path | None, **wanted: Any) -> None:
     chosen = selection(**wanted)
 
     async def tailing(log_signer: AuditLogSigner, settings: Settings) -> None:
@@ -178,12 +171,7 @@ def show(index: int, config: Path | None) -> None:
 
 
 def export_(
-    form: str,
-    cursor: str | None,
-    output: Path | None,
-    without_values: bool,
-    config: Path | None,
-    **wanted: Any,
+    form: str, cursor: str | None, output: Path | None, without_values: bool, config: Path | None, **wanted: Any
 ) -> None:
     if form == "bundle":
         if output is None:

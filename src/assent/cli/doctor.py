@@ -17,7 +17,7 @@ import click
 
 from assent.cli.client_files.clients import CLIENTS
 from assent.cli.client_files.gateways import gateway_commands
-from assent.cli.client_files.servers import ServerEntry, entries_in, obstacle, open_file
+from assent.cli.client_files.servers import ServerEntry, entries_in, is_governed, obstacle, open_file
 from assent.cli.shared.options import config_option
 from assent.cli.shared.server_checks import Check, check_sandbox, check_texts
 from assent.core.question import counted, visible
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from assent.core.first_sight import SeenServer
 
 
-DEFAULT_GATEWAYS = ("http://127.0.0.1:8420", "http://localhost:8420")
 _LEAST_SPACE = 1 << 20
 
 
@@ -55,7 +54,9 @@ def doctor(config: Path | None, offline: bool) -> None:
 def checks(config: Path | None, offline: bool) -> Iterator[Check]:
     """Yield one check after the other; the later ones need the configuration."""
     yield _command()
-    settings, running = None, list[str]()
+    from assent.cli.shared.store_access import running_on
+
+    settings = None
     for found in _configuration(config):
         if isinstance(found, Check):
             yield found
@@ -78,10 +79,10 @@ def checks(config: Path | None, offline: bool) -> Iterator[Check]:
             yield from check_sandbox(name, upstream, settings)
         if settings.upstreams:
             yield _confirmers(settings)
-        if not older and ((running := _running(settings)) or settings.upstreams):
+        if not older and ((running := running_on(settings)) or settings.upstreams):
             yield _gateway(settings, running)
         yield _engine(config, settings)
-    yield from _clients(running)
+    yield from _clients(config)
     yield from _hooks()
 
 
@@ -90,9 +91,8 @@ def _command() -> Check:
 
     path = assent_command()
     if not Path(path).is_absolute():
-        return Check(
-            "fail", "the command `assent` is not on the PATH", "install it with `pipx install 'assent[standard]'`"
-        )
+        fix = "install it with `pipx install 'assent[standard]'`"
+        return Check("fail", "the command `assent` is not on the PATH", fix)
     version = ".".join(map(str, sys.version_info[:3]))
     return Check("ok", f"assent is {path}, on Python {version}")
 
@@ -125,9 +125,8 @@ def _configuration(config: Path | None) -> Iterator[Check | Settings]:
     if not settings.upstreams and path == user_file():
         yield Check("ok", "it has no upstreams for `assent serve`; wrapped servers and hooks need none")
     elif not settings.upstreams:
-        yield Check(
-            "warn", "the configuration has no upstreams", "`assent add NAME -- COMMAND` or `assent add NAME URL`"
-        )
+        fix = "`assent add NAME -- COMMAND` or `assent add NAME URL`"
+        yield Check("warn", "the configuration has no upstreams", fix)
     yield settings
 
 
@@ -177,10 +176,8 @@ def _changed_defaults(settings: Settings) -> Iterator[Check]:
     from assent.gateway.served_tools import contracts_of
 
     if settings.profile == "mcp-first" and settings.completeness is None:
-        what = (
-            "profile mcp-first: since 0.3, a contract that leaves category, permissions, failure modes or others open"
-        )
-        yield Check("ok", f"{what} is refused", "`completeness: noted` logs it instead")
+        what = "since 0.3, a contract that leaves category, permissions, failure modes or others open is refused"
+        yield Check("ok", f"profile mcp-first: {what}", "`completeness: noted` logs it instead")
     if any(one.openapi is not None for one in settings.upstreams.values()):
         what = "answers in lines (NDJSON) and operations whose path or tag says admin or cron get no tool"
         fix = "`assent contract docs` lists the operations without a tool"
@@ -197,9 +194,8 @@ def _changed_defaults(settings: Settings) -> Iterator[Check]:
         what = "since 0.3, keys, accounts, passkeys and the release of a stop need a sign-in of the last five minutes"
         yield Check("ok", f"console: {what}")
     if hasattr(os, "geteuid") and os.geteuid() == 0 and any(one.command for one in settings.upstreams.values()):
-        yield Check(
-            "ok", "servers of this machine: since 0.3, a gateway that runs as root starts them without privileges"
-        )
+        what = "since 0.3, a gateway that runs as root starts them without privileges"
+        yield Check("ok", f"servers of this machine: {what}")
 
 
 def _protections(settings: Settings) -> Iterator[Check]:
@@ -303,9 +299,8 @@ def _programs(name: str, upstream: UpstreamSettings) -> Check | None:
     if upstream.command is None or shutil.which(upstream.command[0], path=upstream.env.get("PATH")):
         return None
     program = upstream.command[0]
-    return Check(
-        "fail", f"upstream {name}: the program {program} is not installed", f"install {program}, or give its full path"
-    )
+    fix = f"install {program}, or give its full path"
+    return Check("fail", f"upstream {name}: the program {program} is not installed", fix)
 
 
 def _upstream(name: str, settings: Settings, offline: bool) -> Iterator[Check]:
@@ -361,29 +356,22 @@ def _engine(config: Path | None, settings: Settings) -> Check:
     return Check("ok", lines)
 
 
-def _running(settings: Settings) -> list[str]:
-    from assent.cli.shared.store_access import gateways_of
+def _clients(config: Path | None) -> Iterator[Check]:
+    from assent.cli.shared.store_access import own_gateways
 
-    try:
-        return asyncio.run(gateways_of(settings))
-    except (AssentError, OSError):
-        return []  # The check of the store says why.
-
-
-def _clients(running: Sequence[str]) -> Iterator[Check]:
-    for name, client in CLIENTS.items():
-        path = client.path()
-        if path.exists():
-            yield from _client(name, client.title, path, running)
+    if present := {name: client for name, client in CLIENTS.items() if client.path().exists()}:
+        gateways = own_gateways(config)
+        for name, client in present.items():
+            yield from _client(name, client.title, client.path(), gateways)
 
 
-def _client(name: str, title: str, path: Path, running: Sequence[str]) -> Iterator[Check]:
+def _client(name: str, title: str, path: Path, gateways: Sequence[str]) -> Iterator[Check]:
     try:
         entries = list(entries_in(open_file(path.read_text(encoding="utf-8"), path.name).data))
     except (OSError, ValueError) as error:
         yield Check("warn", f"{title}: {path} cannot be read: {error}", "correct the file")
         return
-    governed = [entry for entry in entries if _is_governed(entry, running)]
+    governed = [entry for entry in entries if is_governed(entry, gateways)]
     rest = [(entry.name, obstacle(entry)) for entry in entries if entry not in governed]
     for one, why in ((one, why) for one, why in rest if why):
         fix = f"`assent init` leaves it as it is; correct or remove it in {path}"
@@ -405,7 +393,7 @@ def _silent_gateway(entries: Sequence[ServerEntry]) -> str | None:
     """The address of a gateway that does not answer."""
     from assent.cli.shared.store_access import answers
 
-    urls = (str(entry.fields[entry.url_key]) for entry in entries if entry.url_key)
+    urls = (entry.url for entry in entries if entry.url)
     return next((url for url in urls if not answers(url.removesuffix("/").removesuffix("/mcp"))), None)
 
 
@@ -445,12 +433,3 @@ def _switched_off(name: str, path: Path) -> Iterator[str]:
         with suppress(OSError, UnicodeDecodeError):
             if setting in " ".join(file.read_text(encoding="utf-8").split()):
                 yield str(file)
-
-
-def _is_governed(entry: ServerEntry, running: Sequence[str]) -> bool:
-    """Whether a client's server is wrapped, or is the gateway. What starts in another way was not looked at."""
-    if entry.command_key:
-        return entry.wrapped_at is not None
-    url = str(entry.fields[entry.url_key]) if entry.url_key else ""
-    known = (*running, *DEFAULT_GATEWAYS, *(one.removesuffix("/mcp") for one in gateway_commands()))
-    return any(url.startswith(f"{address.rstrip('/')}/mcp") for address in known)

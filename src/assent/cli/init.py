@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
+from collections.abc import Collection
 from difflib import get_close_matches, unified_diff
 from importlib import resources
 from pathlib import Path
@@ -57,6 +59,7 @@ def init(team: bool, client: str | None, write: bool, undo: bool, hooks: bool, c
       assent init --client claude-code --hooks --write   governs its shell and edits too
       assent init --team                       writes assent.yaml
     """
+    from assent.cli.shared.store_access import own_gateways
     from assent.cli.shared.upstream_entries import add_upstreams
 
     if team == (client is not None) or (team and (write or undo or hooks)):
@@ -78,7 +81,10 @@ def init(team: bool, client: str | None, write: bool, undo: bool, hooks: bool, c
         return
     text = _text_of(path)
     file = _parsed(text, path)
-    changes = changed(file, assent_command(), places)
+    places.avoided = {int(port) for entry in entries_in(file.data) for port in re.findall(r":(\d{1,5})\b", entry.url)}
+    changes = changed(file, assent_command(), places, own_gateways(config))
+    for name, url in changes.governed.items():
+        click.echo(f"{name} is not changed: {url} is a gateway of yours.", err=True)
     for name, reason in changes.left.items():
         click.echo(f"{name} is not changed: {reason}.", err=True)
     if not (changes.wrapped or changes.moved):
@@ -140,20 +146,21 @@ class TableGateways:
     def __init__(self, client: str, config: Path | None, *, make_key: bool) -> None:
         self._client, self._config, self._make_key = client, config, make_key
         self._found: dict[tuple[Any, ...], ClientGateway] = {}
+        self.avoided: set[int] = set()
+        """The ports of the file's own servers: no new gateway gets one of them."""
 
     def __call__(self, table: tuple[Any, ...]) -> ClientGateway:
         if table not in self._found:
             named = ClientGateway(self._config, "named") if self._config is not None else None
-            self._found[table] = named or gateway_of(
-                self._client, table, make_key=self._make_key, taken={one.port for one in self._found.values()}
-            )
+            taken = self.avoided | {one.port for one in self._found.values()}
+            self._found[table] = named or gateway_of(self._client, table, make_key=self._make_key, taken=taken)
         return self._found[table]
 
 
-def changed(file: ClientFile, assent: str, places: TableGateways) -> Changes:
-    """Wrap the commands of a file and move its URLs behind gateways."""
-    wrapped, moved = wrap_servers(file, assent), move_servers(file, places)
-    return Changes(wrapped.wrapped, moved.moved, wrapped.left | moved.left)
+def changed(file: ClientFile, assent: str, places: TableGateways, gateways: Collection[str]) -> Changes:
+    """Wrap the commands of a file and move its URLs, but for those of the user's gateways, behind gateways."""
+    wrapped, moved = wrap_servers(file, assent), move_servers(file, places, gateways)
+    return Changes(wrapped.wrapped, moved.moved, wrapped.left | moved.left, moved.governed)
 
 
 def _show(path: Path, before: str, after: str, changes: Changes) -> None:
@@ -209,7 +216,7 @@ def _undo(path: Path, places: TableGateways) -> None:
     restored = restore(path, text, lambda old: _rewritten(old, path, text, places))
     if restored is not None:
         click.echo(f"{path} is restored as it was before.", err=True)
-        _remove_added(before, path, places)
+        _remove_added(before, text, path, places)
         return
     file = _parsed(text, path)
     names = unwrap_servers(file)
@@ -220,14 +227,15 @@ def _undo(path: Path, places: TableGateways) -> None:
     kept = keep_and_write(path, file.text())
     click.echo(f"As before: {', '.join(names)}. The file was changed since, so your changes are kept;"
                f" the file before this undo is {kept}.", err=True)  # fmt: skip
-    _remove_added(before, path, places)
+    _remove_added(before, text, path, places)
 
 
-def _remove_added(before: str, path: Path, places: TableGateways) -> None:
+def _remove_added(before: str, after: str, path: Path, places: TableGateways) -> None:
     """Remove the upstreams that moved, and the configurations that were made for this client alone."""
     from assent.cli.shared.upstream_entries import has_upstreams, remove_upstreams
 
-    for gateway, upstreams in move_servers(_parsed(before, path), places).moved.items():
+    stayed = [entry.url for entry in entries_in(_parsed(after, path).data) if entry.url]
+    for gateway, upstreams in move_servers(_parsed(before, path), places, stayed).moved.items():
         if not gateway.file.exists():
             continue
         gone = remove_upstreams(gateway.file, upstreams)
@@ -251,10 +259,11 @@ def _has_wrapped(client: ClientFormat) -> bool:
 def _rewritten(old: str, path: Path, current: str, places: TableGateways) -> str | None:
     """What `--write` makes of an old file, with the command path that the current file uses."""
     try:
-        words = [entry.words[0] for entry in entries_in(open_file(current, path.name).data) if entry.command_key]
+        entries = list(entries_in(open_file(current, path.name).data))
+        words = [entry.words[0] for entry in entries if entry.command_key]
         assent = next((word for word in words if Path(word).stem == "assent"), assent_command())
         file = open_file(old, path.name)
-        changed(file, assent, places)
+        changed(file, assent, places, [entry.url for entry in entries if entry.url])  # What stayed was a gateway.
         return file.text()
     except ValueError:
         return None

@@ -187,19 +187,7 @@ def _with_lasting_store(config: Path | None) -> None:
         )
 
 
-_COLUMNS = (
-    "key",
-    "name",
-    "kind",
-    "tenant",
-    "scopes",
-    "roles",
-    "mode",
-    "created",
-    "revoked",
-    "expires",
-    "asks",
-)
+_COLUMNS = ("key", "name", "kind", "tenant", "scopes", "roles", "mode", "created", "revoked", "expires", "asks")
 _USUAL = {"tenant": "local", "mode": "live", "revoked": "-", "expires": "-", "asks": "-"}
 
 

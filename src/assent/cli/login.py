@@ -35,13 +35,7 @@ _PAGE = b"<!doctype html><title>Assent</title><p>%b You can close this page and 
 @click.option("--logout", is_flag=True, help="Forget the connection and end its token.")
 @config_option
 def login(
-    upstream: str,
-    no_browser: bool,
-    port: int,
-    within: int,
-    scopes: tuple[str, ...],
-    logout: bool,
-    config: Path | None,
+    upstream: str, no_browser: bool, port: int, within: int, scopes: tuple[str, ...], logout: bool, config: Path | None
 ) -> None:
     """Connect an upstream that needs OAuth: sign in with a browser, and the gateway keeps the token.
 

@@ -24,12 +24,7 @@ from assent.checks.verify.promises import Promises, promises_of
 from assent.checks.verify.run import Calls, Verdict
 from assent.checks.verify.run import verify as try_out
 from assent.checks.verify.watched_sessions import HangGuard, touching
-from assent.cli.shared.targets import (
-    Chosen,
-    check_tools,
-    headers_of,
-    load_server,
-)
+from assent.cli.shared.targets import Chosen, check_tools, headers_of, load_server
 from assent.core.question import counted, visible
 from assent.errors import Fault, SettingsError
 from assent.features import load_feature

@@ -50,13 +50,8 @@ CLIENTS: Mapping[str, ClientFormat] = {
     "gemini": ClientFormat("Gemini CLI", "~/.gemini/settings.json"),
     "zed": ClientFormat("Zed", "~/.config/zed/settings.json", windows="%APPDATA%\\Zed\\settings.json"),
     "goose": ClientFormat(
-        "Goose",
-        "~/.config/goose/config.yaml",
-        windows="%APPDATA%\\Block\\goose\\config\\config.yaml",
+        "Goose", "~/.config/goose/config.yaml", windows="%APPDATA%\\Block\\goose\\config\\config.yaml"
     ),
-    "continue": ClientFormat(
-        "Continue",
-        "~/.continue/config.yaml",
-    ),
+    "continue": ClientFormat("Continue", "~/.continue/config.yaml"),
     "windsurf": ClientFormat("Windsurf", "~/.codeium/windsurf/mcp_config.json"),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path, PurePath
@@ -55,6 +55,10 @@ class ServerEntry:
         return [str(self.fields[self.command_key]), *map(str, arguments if isinstance(arguments, list) else [])]
 
     @property
+    def url(self) -> str:
+        return str(self.fields[self.url_key]) if self.url_key else ""
+
+    @property
     def wrapped_at(self) -> int | None:
         """The number of arguments that belong to `assent wrap`, up to and with `--`; None if it is not wrapped."""
         words = self.words
@@ -71,6 +75,8 @@ class Changes:
     moved: dict[ClientGateway, dict[str, dict[str, Any]]] = field(default_factory=dict)
     """The upstreams that servers with a URL became, by the gateway that they are behind now."""
     left: dict[str, str] = field(default_factory=dict)
+    governed: dict[str, str] = field(default_factory=dict)
+    """The servers that are gateways of the user's already, with their addresses."""
 
 
 def open_file(text: str, name: str) -> ClientFile:
@@ -98,6 +104,18 @@ def has_servers(data: Any) -> bool:
     return any(True for _ in _tables(data))
 
 
+def is_governed(entry: ServerEntry, gateways: Collection[str]) -> bool:
+    """Whether a server is wrapped, or is one of these gateways. What starts in another way was not looked at."""
+    if entry.command_key:
+        return entry.wrapped_at is not None
+    url = _by_number(entry.url)
+    return any(re.match(rf"{re.escape(_by_number(one))}(?:$|[/?#])", url) for one in gateways)
+
+
+def _by_number(url: str) -> str:
+    return url.replace("://localhost:", "://127.0.0.1:", 1)
+
+
 def obstacle(entry: ServerEntry) -> str:
     """Why Assent cannot be put before a server that is not governed; empty if it can."""
     if entry.url_key:
@@ -120,7 +138,7 @@ def wrap_servers(file: ClientFile, assent: str) -> Changes:
     """Put `assent wrap --` before every command that is not wrapped yet."""
     changes = Changes()
     for entry in list(entries_in(file.data)):
-        if entry.url_key or (entry.command_key and entry.wrapped_at is not None):
+        if entry.url_key or is_governed(entry, ()):
             continue
         if reason := obstacle(entry):
             changes.left[entry.name] = reason
@@ -143,14 +161,20 @@ def unwrap_servers(file: ClientFile) -> list[str]:
     return unwrapped
 
 
-def move_servers(file: ClientFile, gateway_of: Callable[[tuple[Any, ...]], ClientGateway]) -> Changes:
-    """Replace the servers that have a URL with one entry for the gateway of their table."""
+def move_servers(
+    file: ClientFile, gateway_of: Callable[[tuple[Any, ...]], ClientGateway], gateways: Collection[str]
+) -> Changes:
+    """Replace the servers that have a URL, and are no gateway, with one entry for the gateway of their table."""
     changes, older = Changes(), _is_gemini(file.data)
     for table, entries in _url_entries(file).items():
         gateway = gateway_of(table)
         gone: list[ServerEntry] = []
         for entry in entries:
-            if str(entry.fields[entry.url_key]).rstrip("/") == gateway.url:
+            if is_governed(entry, gateways):
+                changes.governed[entry.name] = entry.url
+                continue
+            if _by_number(entry.url.rstrip("/")) == gateway.url:
+                changes.left[entry.name] = f"the gateway of {gateway.file} would get the same address"
                 continue
             try:
                 upstream = _upstream(entry, older)
@@ -161,8 +185,10 @@ def move_servers(file: ClientFile, gateway_of: Callable[[tuple[Any, ...]], Clien
                 moved[_upstream_name(entry.name, moved)] = upstream
                 gone.append(entry)
         keys = [entry.path[len(table)] for entry in gone]
-        if gone and not _has_gateway(_at(file.data, table)):
-            file.put_instead(table, keys.pop(0), "assent", _gateway_entry(gone[0], gateway, older))
+        here = [entry for entry in entries_in(file.data) if entry.table == table and entry not in gone]
+        if gone and not any(entry.url.rstrip("/") == gateway.url for entry in here):
+            name = _upstream_name("assent", [entry.name for entry in here])
+            file.put_instead(table, keys.pop(0), name, _gateway_entry(gone[0], gateway, older, name))
         file.remove(table, keys)
     return changes
 
@@ -172,13 +198,17 @@ def put_back(file: ClientFile, old: Any, gateway_of: Callable[[tuple[Any, ...]],
     back: list[str] = []
     for table, entries in _url_entries(old).items():
         holder = _at_or_none(file.data, table)
-        if not isinstance(holder, Mapping) or not _is_gateway(holder.get("assent"), gateway_of(table).url):
+        if not isinstance(holder, Mapping):
+            continue
+        now, ours = _url_entries(file).get(table, []), gateway_of(table).url
+        place = next((entry.path[len(table)] for entry in now if entry.url.rstrip("/") == ours), None)
+        if place is None:
             continue
         lost = {key: value for key, value in _at(old.data, table).items() if key in {one.path[-1] for one in entries}}
         first, *rest = [(key, value) for key, value in lost.items() if key not in holder] or [("", None)]
         if first[1] is None:
             continue
-        file.put_instead(table, "assent", str(first[0]), first[1])
+        file.put_instead(table, place, str(first[0]), first[1])
         for key, value in rest:
             file.add(table, str(key), value)
         back += [str(first[0]), *(str(key) for key, _ in rest)]
@@ -200,17 +230,13 @@ def _at_or_none(data: Any, path: Sequence[Any]) -> Any:
         return None
 
 
-def _is_gateway(entry: Any, url: str) -> bool:
-    return isinstance(entry, Mapping) and url in [str(value).rstrip("/") for value in entry.values()]
-
-
-def _gateway_entry(entry: ServerEntry, gateway: ClientGateway, older: bool) -> dict[str, Any]:
+def _gateway_entry(entry: ServerEntry, gateway: ClientGateway, older: bool, name: str) -> dict[str, Any]:
     """The gateway's entry, written as the client writes the server that it replaces."""
     kept = {key: value for key, value in entry.fields.items() if key in _KEPT_FIELDS}
     if "type" in kept:
         kept["type"] = _STREAMABLE.get(str(kept["type"]), kept["type"])
     if "name" in kept:
-        kept["name"] = "assent"
+        kept["name"] = name
     fields = {**kept, _GEMINI_URL if older else entry.url_key: gateway.url, **_key_fields(entry, gateway.key)}
     if len(entry.path) == len(entry.table) + 1:
         return fields
@@ -231,12 +257,6 @@ def _key_fields(entry: ServerEntry, key: str) -> dict[str, Any]:
 def _is_gemini(data: Any) -> bool:
     """Whether some server has `httpUrl`: there `url` is the older SSE transport, which the gateway does not speak."""
     return any(_GEMINI_URL in entry.fields for entry in entries_in(data))
-
-
-def _has_gateway(holder: Any) -> bool:
-    if isinstance(holder, Mapping):
-        return "assent" in holder
-    return any(isinstance(one, Mapping) and one.get("name") == "assent" for one in holder)
 
 
 def _tables(data: Any) -> Iterator[tuple[Any, ...]]:
@@ -300,7 +320,7 @@ def _upstream(entry: ServerEntry, gemini: bool) -> dict[str, Any]:
         headers[str(name)] = f"${{{variable}}}"
     if variable := entry.fields.get("bearer_token_env_var"):
         headers["Authorization"] = f"Bearer ${{{variable}}}"
-    url = _portable(str(entry.fields[entry.url_key]))
+    url = _portable(entry.url)
     # Gemini writes the older transport as `url` and the newer one as `httpUrl`.
     older = entry.fields.get("type") == "sse" or (entry.url_key == "url" and gemini)
     transport = {"transport": "sse"} if older else {}
@@ -313,7 +333,7 @@ def _portable(text: str) -> str:
     return _ENVIRONMENT.sub(r"${\1}", text)
 
 
-def _upstream_name(name: str, taken: Mapping[str, Any]) -> str:
+def _upstream_name(name: str, taken: Collection[str]) -> str:
     base = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:36] or "server"
     number, free = 1, base
     while free in taken:

@@ -6,8 +6,12 @@ import asyncio
 import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from socket import create_connection
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -21,6 +25,7 @@ from assent.core.outcome import Refusal
 from assent.core.problems import text_of_problem
 from assent.core.secret_keys import Keyring
 from assent.core.tool import compile_tool
+from assent.errors import AssentError
 from assent.pipeline.ports_factory import make_ports
 from assent.ports import Ports, Store
 from assent.stores.inspect import schema_of
@@ -102,9 +107,44 @@ def with_ports(
         raise click.exceptions.Exit(1) from None
 
 
-async def gateways_of(settings: Settings) -> list[str]:
-    """The addresses of the gateways on the configured store, which is not created if it does not exist."""
-    if (await schema_of(settings.store))[0] == 0:
+def own_gateways(config: Path | None) -> list[str]:
+    """The endpoints that really are gateways of the user's, of the configuration or of their own file: what answers on
+    its store, or where it is served if nothing listens there; and those that `assent init` made.
+    """
+    from assent.cli.client_files.gateways import gateway_commands
+    from assent.config.load import OUTSIDE, find_settings, user_file, user_settings
+
+    found = list(gateway_commands())
+    for read in (partial(find_settings, config), user_settings):
+        with suppress(AssentError, OSError):  # `assent doctor` says what is wrong.
+            if read is user_settings and not user_file().exists():
+                continue
+            settings = read(unused=OUTSIDE)
+            served = [settings.public_url] if settings.upstreams and _is_silent(settings.public_url) else []
+            found += [f"{one.rstrip('/')}/mcp" for one in (*running_on(settings), *served)]
+    return found
+
+
+def _is_silent(url: str) -> bool:
+    """Whether nothing listens at an address."""
+    place = urlsplit(url)
+    try:
+        with create_connection((place.hostname or "", place.port or {"http": 80}.get(place.scheme, 443)), 3):
+            return False
+    except OSError:
+        return True
+
+
+def running_on(settings: Settings) -> list[str]:
+    """The addresses of the gateways on the configured store; none if the store fails, whose own check says why."""
+    with suppress(AssentError, OSError):
+        return asyncio.run(_gateways_of(settings))
+    return []
+
+
+async def _gateways_of(settings: Settings) -> list[str]:
+    """The same, in a loop. The store is neither created nor migrated."""
+    if len(set(await schema_of(settings.store))) > 1:
         return []
     store = await open_store(settings.store)
     try:
