@@ -26,6 +26,14 @@ def written(path: Path, *tools: object) -> Path:
     return path
 
 
+def test_a_file_that_is_no_configuration_is_refused_where_one_is_named(tmp_path: Path) -> None:
+    tools = written(tmp_path / "tools.json", PING)
+    result = run("-c", tools)
+    assert isinstance(result.exception, SettingsError) and result.stdout == ""
+    assert f"{tools}: it cannot be used as a configuration. Correct it; a file of contracts" in str(result.exception)
+    assert "used as" not in str(run("-c", tmp_path / "missing.yaml").exception)
+
+
 def test_the_table_has_a_row_for_every_tool(tmp_path: Path) -> None:
     lines = run(written(tmp_path / "tools.json", PING)).stdout.splitlines()
     assert [cell.strip() for cell in lines[0].strip("|").split("|")] == [

@@ -55,6 +55,11 @@ def test_a_change_exits_with_1_and_can_be_read(lock: Path) -> None:
     assert result.stdout == "changed a\n  /annotations/readOnlyHint: false -> true\n"
 
 
+def test_a_target_that_does_not_exist_is_said_before_anything_about_a_lock_file(lock: Path) -> None:
+    assert str(run("MISSING").exception) == "MISSING: cannot be read: No such file or directory. Correct the path"
+    assert "there is no lock file" in str(run(write_tools(lock.parent / "tools.json", {"name": "a"})).exception)
+
+
 def test_one_tool_can_be_accepted_by_itself(lock: Path) -> None:
     tools = write_tools(lock.parent / "tools.json", {"name": "a"}, {"name": "b"})
     run(tools, "--write")

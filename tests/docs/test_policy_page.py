@@ -72,6 +72,15 @@ def test_the_cases_shown_hold(folder: Path) -> None:
     assert "4 cases, 0 failed" in ran.stderr
 
 
+@pytest.mark.parametrize("name", ["missing", "missing.yaml"])
+def test_a_side_of_a_comparison_that_does_not_exist_is_named_with_what_it_may_be(folder: Path, name: str) -> None:
+    for sides in ((name, "policies/"), (str(folder / "assent.yaml"), name)):
+        ran = CliRunner().invoke(cli, ["policy", "diff", *sides, "-c", str(folder / "assent.yaml")])
+        assert str(ran.exception).startswith(f"{name}: ")
+        assert str(ran.exception).endswith("Correct the path: OLD and NEW are configurations (.yaml) or policies"
+                                           " (a file, a folder, a pattern)")  # fmt: skip
+
+
 def test_a_changed_limit_shows_as_on_the_page(folder: Path) -> None:
     (folder / "new").mkdir()
     (folder / "new" / "agents.cedar").write_text("\n".join(CEDAR).replace('decimal("100.0")', 'decimal("200.0")'))

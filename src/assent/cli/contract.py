@@ -14,7 +14,7 @@ from assent.cli.contract_init import init
 from assent.cli.shared.options import FILE, TargetCommand, config_option, target_options
 from assent.contract.profiles import GENERAL, profile_names
 from assent.core.question import counted, visible
-from assent.errors import ContractError, Fault, SettingsError
+from assent.errors import ContractError, Fault, FaultsError, SettingsError
 from assent.files import read_text, write_whole
 
 if TYPE_CHECKING:
@@ -175,12 +175,20 @@ def docs(
     from assent.checks.lint.markdown_table import by_safety, drift, excluded_table, placed, table
     from assent.cli.shared.servers import api_of
     from assent.cli.shared.targets import chosen, names_nothing
-    from assent.config.load import find_file
+    from assent.config.load import find_file, find_settings
 
     if check is not None and write is not None:
         raise click.UsageError("--check and --write exclude each other.", ctx)
     if names_nothing(ctx, target):
         target = str(find_file(config))
+        try:
+            find_settings(config, unused=["*"])
+        except FaultsError as error:
+            if config is None or not config.exists():
+                raise
+            remedy = "Correct it; a file of contracts or of definitions is named without -c"
+            whole = Fault("it cannot be used as a configuration", remedy, file=target)
+            raise SettingsError([*error.faults, whole]) from None
     read = chosen(ctx, target, profile, contracts, headers).read().target
     if read.configuration and not read.subjects:
         remedy = "List contract files under `contracts:`, or name a server: a URL or a command after `--`"

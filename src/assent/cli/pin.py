@@ -123,7 +123,8 @@ def pin(
     meant = {name: [one for one in found if _meant(wanted, name, one.tool)] for name, found in changes.items()}
     _print(meant, listed)
     if by != "effect":
-        _tell_restless(source, listed, pins, {name for name, found in changes.items() if _changed(found)})
+        changed = {name for name, found in changes.items() if any(one.kind == "changed" for one in found)}
+        _tell_restless(source, listed, pins, changed)
     if not write:
         ctx.exit(1 if any(changes.values()) else 0)
     now = {name: accepted_pins(name, pins.get(name, {}), found, wanted, by) for name, found in listed.items()}
@@ -148,11 +149,6 @@ def _lock_file(config: Path | None) -> Path | None:
     return place if place is not None and place.exists() else None
 
 
-def _changed(found: list[PinChange]) -> bool:
-    """Whether an accepted definition is another one now: the author changed it, or it differs at every start."""
-    return any(one.kind == "changed" for one in found)
-
-
 def _tell_restless(source: Source, listed: Listed, pins: Pins, changed: set[str]) -> None:
     """Start the changed servers a second time and name those that list other definitions than a moment ago."""
     from assent.checks.lint.attacks import attacks_in
@@ -167,12 +163,10 @@ def _tell_restless(source: Source, listed: Listed, pins: Pins, changed: set[str]
         found = [change.tool for change in compare(now, again, attacks_in)]
         if found:
             tools = visible(", ".join(found[:10])) + (", ..." if len(found) > 10 else "")
-            click.echo(
-                f"{name or 'The server'} lists other definitions at every start: {tools}. Pinned by their whole"
-                " definition, these tools are withheld from the next start on. Pin them by name and effect:"
-                f" `assent pin --write --by effect {name or 'TARGET'}`",
-                err=True,
-            )
+            what = f"{name or 'The server'} lists other definitions at every start: {tools}"
+            why = "Pinned by their whole definition, these tools are withheld from the next start on"
+            fix = f"Pin them by name and effect: `assent pin --write --by effect {name or 'TARGET'}`"
+            click.echo(f"{what}. {why}. {fix}", err=True)
 
 
 def _tell_withheld(source: Source, place: Path, changes: dict[str, list[PinChange]], wanted: Wanted) -> None:
@@ -181,11 +175,8 @@ def _tell_withheld(source: Source, place: Path, changes: dict[str, list[PinChang
     if settings is None or settings.lock_file is None or settings.lock_file.resolve() != place.resolve():
         click.echo(f"No configuration here uses {place}: no gateway withholds a tool because of it.", err=True)
         return
-    click.echo(
-        f"From now on the gateway withholds every tool that is not in {place}, or not as it says there,"
-        " until you accept it.",
-        err=True,
-    )
+    until = "or not as it says there, until you accept it"
+    click.echo(f"From now on the gateway withholds every tool that is not in {place}, {until}.", err=True)
     left = [
         f"{name}:{one.tool}"
         for name, found in changes.items()
@@ -268,6 +259,8 @@ def _target_source(ctx: click.Context, target: str | None, headers: tuple[str, .
         return {"": found}
 
     is_file = target == "-" or (target is not None and Path(target).is_file())
+    if target is not None and not is_file and "://" not in target:
+        what.read()  # What names nothing is said before anything about a lock file.
     settings = None
     with suppress(SettingsError):  # a configuration of its own trouble is not what was named here
         settings = find_settings(None, unused=["*"], but=["pins"]) if HERE.exists() else None

@@ -19,10 +19,14 @@ from assent.core.outcome import Refusal
 from assent.core.policy_verdict import PolicyVerdict
 from assent.core.question import visible
 from assent.errors import Fault, SettingsError
+from assent.files import read_text
 from assent.gateway.catalogue_preview import preview_catalogue
 from assent.pipeline.record import CallTrace
 from assent.pipeline.validate import validate
 from assent.rules.policy.engine import PolicyEngine
+from assent.rules.policy.source import policy_paths
+
+_SIDE = "Correct the path: OLD and NEW are configurations (.yaml) or policies (a file, a folder, a pattern)"
 
 
 class LoadedPolicies(NamedTuple):
@@ -47,9 +51,12 @@ def load_policies_of(config: Path | None) -> LoadedPolicies:
 def load_side(target: str, config: Path | None) -> LoadedPolicies:
     """One side of a comparison: a configuration, or policy files beside the tools of a configuration."""
     if target.endswith((".yaml", ".yml", ".json")):
+        read_text(Path(target), _SIDE)
         settings = load_settings(Path(target), unused=UNASKED)
         return _fitted(settings, settings.policies)
-    return _fitted(find_settings(config, unused=UNASKED), (target,))
+    settings = find_settings(config, unused=UNASKED)
+    policy_paths((target,), _SIDE)
+    return _fitted(settings, (target,))
 
 
 def _fitted(settings: Settings, patterns: tuple[str, ...]) -> LoadedPolicies:

@@ -63,14 +63,16 @@ def _place(file: str, line: int) -> str:
     return f"{Path(file).name or 'policy'}:{line}"
 
 
-def policy_paths(patterns: Iterable[str | Path]) -> list[Path]:
+_ABSENT = "Write one, correct the pattern, or remove it from `policies:`"
+
+
+def policy_paths(patterns: Iterable[str | Path], remedy: str = _ABSENT) -> list[Path]:
     """The files that match the patterns, `*.cedar` of a folder; a pattern without a match is an error."""
     found: list[Path] = []
     for pattern in patterns:
         inside = Path(pattern) / "*.cedar" if Path(pattern).is_dir() else pattern
         matches = sorted(glob.glob(str(inside), recursive=True))  # noqa: PTH207 - patterns may be absolute
         if not matches:
-            remedy = "Write one, correct the pattern, or remove it from `policies:`"
             raise SettingsError(Fault("no policy file matches this pattern", remedy, file=str(pattern)))
         found.extend(map(Path, matches))
     return list(dict.fromkeys(found))
