@@ -104,15 +104,15 @@ def test_undo_takes_the_hooks_out_however_often_they_were_written(client: str, a
 @pytest.mark.parametrize(
     ("mode", "says"),
     [
-        ("observe", "are only observed until"),
+        ("observe", "are only observed until {file} says `mode: enforce`."),
         ("enforce", "are enforced."),
         ("none", "are denied until this is correct: "),
     ],
 )
 def test_what_becomes_of_calls_is_said_as_the_configuration_says_it(mode: str, says: str, home: Path) -> None:
     (home / ".config/assent").mkdir(parents=True)
-    (home / ".config/assent/assent.yaml").write_text(f"mode: {mode}\n")
-    assert f"Calls {says}" in init("claude-code", "--write").stderr
+    (file := home / ".config/assent/assent.yaml").write_text(f"mode: {mode}\n")
+    assert f"Calls {says.format(file=file)}" in init("claude-code", "--write").stderr
 
 
 def test_every_event_of_a_client_reaches_the_hook() -> None:

@@ -115,6 +115,7 @@ def init(team: bool, client: str | None, write: bool, undo: bool, hooks: bool, c
 def _init_hooks(client: str, write: bool, undo: bool, config: Path | None) -> None:
     """Put hooks into the user's own settings of a coding agent, take them out, or show the difference."""
     from assent.cli.client_files.hook_files import HOOK_FILES, hook_words, preview_hooks, undo_hooks, write_hooks
+    from assent.config.load import user_file
 
     if client not in HOOK_FILES:
         remedy = f"Clients with hooks: {', '.join(HOOK_FILES)}"
@@ -130,7 +131,7 @@ def _init_hooks(client: str, write: bool, undo: bool, config: Path | None) -> No
         return
     path, kept = write_hooks(client, words)
     click.echo(f"{path} has Assent's hooks{f'; the old file is {kept}' if kept else ''}.", err=True)
-    judged = "only observed until the configuration says `mode: enforce`"
+    judged = f"only observed until {config or user_file()} says `mode: enforce`"
     try:
         judged = "enforced" if load_feature("hooks").hook_settings(config).mode == "enforce" else judged
     except AssentError as error:

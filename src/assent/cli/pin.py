@@ -177,12 +177,8 @@ def _tell_withheld(source: Source, place: Path, changes: dict[str, list[PinChang
         return
     until = "or not as it says there, until you accept it"
     click.echo(f"From now on the gateway withholds every tool that is not in {place}, {until}.", err=True)
-    left = [
-        f"{name}:{one.tool}"
-        for name, found in changes.items()
-        for one in found
-        if one.kind != "gone" and not _meant(wanted, name, one.tool)
-    ]
+    there = ((name, one) for name, found in changes.items() for one in found if one.kind != "gone")
+    left = [f"{name}:{one.tool}" for name, one in there if not _meant(wanted, name, one.tool)]
     if left:
         click.echo(f"Withheld now: {visible(', '.join(left))}", err=True)
 
