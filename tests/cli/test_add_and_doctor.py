@@ -184,7 +184,9 @@ def test_doctor_calls_governed_only_what_it_looked_at(tmp_path: Path) -> None:
         "odd": {"transport": "pigeon"},
     }
     place(tmp_path, "cursor").write_text(json.dumps({"mcpServers": servers}))
-    assert "Cursor: not governed: gateway, elsewhere\n" in assent(tmp_path, "doctor").stdout
+    unknown = assent(tmp_path, "doctor").stdout
+    assert "Cursor: not governed: gateway, elsewhere\n" in unknown
+    assert "a gateway of yours is known by its configuration: `assent doctor -c FILE`\n" in unknown
     configure(tmp_path, servers["gateway"]["url"])
     report = assent(tmp_path, "doctor").stdout
     assert "Cursor: not governed: elsewhere\n" in report

@@ -381,7 +381,10 @@ def _client(name: str, title: str, path: Path, gateways: Sequence[str]) -> Itera
         fix = f"`assent init --client {name} --undo`, then --write"
         yield Check("fail", f"{title}: {lost} in {path} does not exist", fix)
     elif bare := [one for one, why in rest if not why]:
-        yield Check("warn", f"{title}: not governed: {', '.join(bare)}", f"`assent init --client {name} --write`")
+        fix = f"`assent init --client {name} --write`"
+        if any(entry.url and entry.name in bare for entry in entries):
+            fix += "; a gateway of yours is known by its configuration: `assent doctor -c FILE`"
+        yield Check("warn", f"{title}: not governed: {', '.join(bare)}", fix)
     elif silent := _silent_gateway(governed):
         fix = f"run `{gateway_commands().get(silent.rstrip('/'), 'assent serve')}`"
         yield Check("warn", f"{title}: no gateway answers at {silent}", fix)
