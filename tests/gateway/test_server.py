@@ -45,6 +45,17 @@ async def test_one_header_without_end_is_cut_off() -> None:
         assert got.startswith(b"HTTP/1.1 400") or got == b""
 
 
+@pytest.mark.parametrize("pieces", [1, 2])
+async def test_what_follows_a_chunked_body_is_no_header(pieces: int) -> None:
+    received = Received()
+    head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    body = b"2;a=b\r\n{}\r\n0\r\nAuthorization: Bearer smuggled\r\nHost: other\r\n\r\n"
+    received.send(*([head + body] if pieces == 1 else [head, body]))
+    [(scope, sent)] = received.requests
+    assert sent == b"{}"
+    assert scope["headers"] == [(b"host", b"localhost"), (b"transfer-encoding", b"chunked")]
+
+
 @pytest.mark.parametrize(
     "noise",
     [
@@ -247,10 +258,14 @@ class Received:
                 received.written.append(data)
 
             def is_closing(self) -> bool:
-                return False
+                return received.written[-1:] == [b"closed"]
 
             def close(self) -> None:
                 received.written.append(b"closed")
+
+            def pause_reading(self) -> None: ...
+
+            def resume_reading(self) -> None: ...
 
         self.protocol = server.BoundedProtocol(config, uvicorn.server.ServerState(), {}, asyncio.get_running_loop())
         self.protocol.connection_made(Peer())

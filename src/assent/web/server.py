@@ -254,8 +254,10 @@ class BoundedProtocol(HttpToolsProtocol):
         return True
 
     def on_header(self, name: bytes, value: bytes) -> None:
+        # Trailers after a body are no headers: the proxy in front may not have checked them (RFC 9110, 6.5.1).
         # The parser keeps trailing blanks, which are not part of the value (RFC 9110, 5.5).
-        self.headers.append((name.lower(), value.rstrip(b" \t")))
+        if self._in_head:
+            self.headers.append((name.lower(), value.rstrip(b" \t")))
 
     def on_message_begin(self) -> None:
         self._is_idle = False
