@@ -45,6 +45,26 @@ async def test_one_header_without_end_is_cut_off() -> None:
         assert got.startswith(b"HTTP/1.1 400") or got == b""
 
 
+@pytest.mark.parametrize("cut", [1, 40, 3000, 3031, 3034])
+async def test_a_small_head_in_two_pieces_is_not_too_large_because_a_large_body_follows_it(cut: int) -> None:
+    received = Received()
+    head = b"POST /mcp HTTP/1.1\r\nContent-Length: 200000\r\nX: ".ljust(3031, b"x") + b"\r\n\r\n"
+    received.send(head[:cut], head[cut:] + b"b" * 200_000)
+    assert [body for _, body in received.requests] == [b"b" * 200_000]
+    assert not any(b" 400 " in one for one in received.written)
+
+
+@pytest.mark.parametrize("size", [65_536, 65_537])
+@pytest.mark.parametrize("cut", [None, 1, 65_530, 65_539])
+async def test_a_head_has_the_same_limit_in_one_piece_and_in_two(size: int, cut: int | None) -> None:
+    received = Received()
+    head = b"POST /mcp HTTP/1.1\r\nContent-Length: 90000\r\nX: ".ljust(size, b"x") + b"\r\n\r\n"
+    sent = head + b"b" * 90_000
+    received.send(*([sent] if cut is None else [sent[:cut], sent[cut:]]))
+    assert len(received.requests) == (size == 65_536)
+    assert (b"closed" in received.written) is (size > 65_536)
+
+
 @pytest.mark.parametrize("pieces", [1, 2])
 async def test_what_follows_a_chunked_body_is_no_header(pieces: int) -> None:
     received = Received()

@@ -214,9 +214,15 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._is_idle and data.startswith(b"POST ") and self._take_whole(data):
             return
         if self._in_head:
+            room = _HEAD_LIMIT + 4 - self._head_bytes
             self._head_bytes += len(data)
-            if self._head_bytes > _HEAD_LIMIT and self._head_is_too_large(data):
-                return
+            if len(data) > room:  # A large piece is usually the end of a small head together with its body.
+                super().data_received(data[:room])
+                if self.transport.is_closing():
+                    return
+                if self._in_head and self._head_bytes:
+                    return self.send_400_response("Request headers too large")
+                data = data[room:]
         super().data_received(data)
         if self._timer is None and (self._head_bytes or not self._in_head):
             patience = _HEAD_PATIENCE if self._in_head else _BODY_PATIENCE
@@ -244,13 +250,6 @@ class BoundedProtocol(HttpToolsProtocol):
         self.scope = scope
         self.cycle = WholeCycle(self, scope, data[end + 4 :])
         self._start_asgi_task(self.cycle, self.app)
-        return True
-
-    def _head_is_too_large(self, data: bytes) -> bool:
-        # A large first piece is usually a small head together with its body.
-        if self._head_bytes == len(data) and 0 <= data.find(b"\r\n\r\n") <= _HEAD_LIMIT:
-            return False
-        self.send_400_response("Request headers too large")
         return True
 
     def on_header(self, name: bytes, value: bytes) -> None:
