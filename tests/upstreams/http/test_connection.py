@@ -80,3 +80,12 @@ async def test_a_response_in_one_piece_is_read_as_the_parser_reads_it() -> None:
         assert whole.seen == split.seen
     assert usual > 1000
     assert known_heads
+
+
+async def test_a_response_with_the_start_of_another_one_ends_its_connection() -> None:
+    sent = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}HTTP/1.1 200 O"
+    whole, split = Exchanges({}), Exchanges({})
+    whole.exchange(sent)
+    split.exchange(sent[:-15], sent[-15:])
+    assert not whole.connection.usable and not split.connection.usable
+    assert whole.seen[2:] == split.seen[2:] and whole.seen[:2] == ["free", "closed"]

@@ -340,6 +340,8 @@ class HttpConnection(asyncio.Protocol):
     # Called by the parser.
 
     def on_message_begin(self) -> None:
+        if self._response is None:
+            raise ValueError("data after the response")  # The next request would read it as the start of its own.
         self._is_idle = False
 
     def on_header(self, name: bytes, value: bytes) -> None:
