@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from assent.core.api_keys import KeyRecord
 from assent.core.audit import Entry
 from assent.gateway.auth.authenticator import FRESH, MOST_CACHED, StoredApiKeys, make_key, record_key
@@ -57,6 +59,27 @@ async def test_a_revocation_here_is_seen_at_once() -> None:
     key, record = await kept(store)
     assert await keys.find(key) == AGENT
     assert (await keys.revoke(record.digest, 2.0, ENTRY)) is not None
+    assert await keys.find(key) is None
+
+
+async def test_a_look_that_is_under_way_does_not_bring_a_revoked_key_back() -> None:
+    read, go_on = asyncio.Event(), asyncio.Event()
+
+    class SlowStore(MemoryStore):
+        async def key_by_digest(self, digest: str) -> KeyRecord | None:
+            found = await super().key_by_digest(digest)
+            read.set()
+            await go_on.wait()
+            return found
+
+    store = SlowStore()
+    keys = StoredApiKeys(store, Clock())
+    key, record = await kept(store)
+    looking = asyncio.ensure_future(keys.find(key))
+    await read.wait()
+    await keys.revoke(record.digest, 2.0, ENTRY)
+    go_on.set()
+    assert await looking == AGENT  # It began before the revocation.
     assert await keys.find(key) is None
 
 

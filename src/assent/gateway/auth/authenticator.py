@@ -75,6 +75,7 @@ class StoredApiKeys:
     def __init__(self, store: Store, now: Callable[[], float], wall: Callable[[], float] = time.time) -> None:
         self._store, self._now, self._wall = store, now, wall
         self._known = LimitedDict[str, tuple[float, Principal]](MOST_CACHED)
+        self._revocations = 0
 
     async def find(self, key: str) -> Principal | None:
         """The principal of a key that is kept and still good; anything that cannot be one costs no look."""
@@ -84,11 +85,13 @@ class StoredApiKeys:
         known = self._known.get(digest)
         if known is not None and now < known[0]:
             return known[1]
+        revocations = self._revocations
         record = await self._store.key_by_digest(digest)
         if record is None or not record.is_good(self._wall()):
             self._known.pop(digest, None)
             return None
-        self._known[digest] = now + FRESH, record.caller
+        if revocations == self._revocations:  # Otherwise it may have been revoked after it was read.
+            self._known[digest] = now + FRESH, record.caller
         return record.caller
 
     async def revoke(self, digest: str, at: float, entry: Entry) -> KeyRecord | None:
@@ -96,6 +99,7 @@ class StoredApiKeys:
         try:
             return await self._store.revoke_key(digest, at, entry)
         finally:
+            self._revocations += 1
             self._known.pop(digest, None)
 
 
