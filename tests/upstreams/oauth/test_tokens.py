@@ -117,6 +117,37 @@ async def test_a_connection_that_ends_while_it_is_renewed_stays_ended() -> None:
         assert server.accounts.accesses == {}, "the renewed token is ended, too"
 
 
+async def test_a_credential_that_was_replaced_while_the_old_one_was_read_is_used_at_the_next_call() -> None:
+    read, go_on = asyncio.Event(), asyncio.Event()
+    async with oauth_server() as server:
+        signed_in = await sign_in(server, "ann")
+
+    class SlowVault(CredentialVault):
+        async def get(self, upstream: str, owner: Any) -> Any:
+            found = await super().get(upstream, owner)
+            if not read.is_set():
+                read.set()
+                await go_on.wait()
+            return found
+
+    def token_of(account: str) -> dict[str, Any]:
+        return replace(signed_in, access_token=account).as_json()
+
+    vault = SlowVault(MemoryStore(), lambda: b"k" * 32, time.time)
+    await vault.put("notes", ANN, token_of("old account"))
+    source = TokenSource("notes", vault, time.time)
+    under_way = asyncio.ensure_future(source.token(ANN))
+    await read.wait()
+    await vault.put("notes", ANN, token_of("new account"))
+    source.forget(ANN)
+    next_call = asyncio.ensure_future(source.token(ANN))
+    await asyncio.sleep(0)
+    go_on.set()
+    assert await under_way == "old account"
+    assert await next_call == "new account"
+    assert await source.token(ANN) == "new account"
+
+
 async def test_an_authorization_server_that_is_down_removes_nothing() -> None:
     async with oauth_server() as server:
         token = await sign_in(server, "ann")

@@ -66,6 +66,7 @@ class TokenSource:
     def forget(self, owner: CredentialOwner) -> None:
         """Read the credential anew at the next call, because it was changed or removed."""
         self._cache.pop((owner.tenant, owner.id), None)
+        self._running.pop((owner.tenant, owner.id), None)  # It may have read the one before.
 
     async def _current(self, owner: CredentialOwner, rejected: str | None) -> Token:
         """The kept token, renewed if it is stale or was rejected. Concurrent callers of one owner share the work.
@@ -77,7 +78,7 @@ class TokenSource:
             running = self._running.get(key)
             if running is None:
                 running = self._running[key] = asyncio.ensure_future(self._read_or_renew(owner, rejected))
-                running.add_done_callback(lambda _: self._running.pop(key, None))
+                running.add_done_callback(lambda done: self._running.get(key) is done and self._running.pop(key))
             token = await asyncio.shield(running)
             if token.access_token != rejected:
                 return token
@@ -88,7 +89,8 @@ class TokenSource:
         token = Token.from_json(kept.fields)
         if token.is_stale(self._now()) or token.access_token == rejected:
             token = await self._renewed(owner, kept, token)
-        self._cache[owner.tenant, owner.id] = token, self._now() + _CACHED_FOR
+        if self._running.get((owner.tenant, owner.id)) is asyncio.current_task():
+            self._cache[owner.tenant, owner.id] = token, self._now() + _CACHED_FOR
         return token
 
     async def _renewed(self, owner: CredentialOwner, kept: Kept, token: Token) -> Token:
