@@ -9,7 +9,7 @@ import pytest
 import uvicorn
 
 from assent.web import server
-from assent.web.http import respond
+from assent.web.http import respond, whole_body
 from support.gateway.open_gateway import nowhere
 from support.servers.loopback_server import serving
 
@@ -92,6 +92,28 @@ async def test_what_is_not_http_gets_a_json_answer_and_the_door(noise: bytes) ->
         got = await answer_to(url, noise)
         assert got.startswith(b"HTTP/1.1 400")
         assert b"content-type: application/json" in got
+
+
+async def test_what_follows_a_request_does_not_answer_it() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            assert whole_body(receive, 9) == b"{}"
+            await respond(send, 200, b'{"said":"all"}')
+
+    async with serving(app) as url, asyncio.timeout(60):
+        answer = await answer_to(url, b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}nonsense\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 OK") and answer.endswith(b'{"said":"all"}')
+    assert b"connection: close" in answer
+
+
+@pytest.mark.parametrize("noise", [b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\nx: " + b"y" * 70_000])
+async def test_what_follows_a_running_request_is_not_read(noise: bytes) -> None:
+    received = Received()
+    for piece in (b"POST / HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}", noise, b"POST / HTTP/1.1\r\n\r\n"):
+        received.protocol.data_received(piece)
+    assert received.written == []
+    assert len(received.requests) == 1
+    assert received.protocol.cycle.keep_alive is False
 
 
 async def test_a_peer_that_never_sends_its_headers_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:

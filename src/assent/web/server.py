@@ -182,6 +182,8 @@ class BoundedProtocol(HttpToolsProtocol):
     _in_head = True
     _is_idle = True
     """Whether the parser waits for a message and expects another one after it."""
+    _is_refused = False
+    """Whether something that is not HTTP has arrived: what follows is not read."""
     _head_bytes = 0
     _timer: asyncio.TimerHandle | None = None
     _idle_timer: asyncio.TimerHandle | None = None
@@ -211,6 +213,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._idle_since = None
+        if self._is_refused:
+            return
         if self._is_idle and data.startswith(b"POST ") and self._take_whole(data):
             return
         if self._in_head:
@@ -218,7 +222,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._head_bytes += len(data)
             if len(data) > room:  # A large piece is usually the end of a small head together with its body.
                 super().data_received(data[:room])
-                if self.transport.is_closing():
+                if self._is_refused:
                     return
                 if self._in_head and self._head_bytes:
                     return self.send_400_response("Request headers too large")
@@ -302,6 +306,11 @@ class BoundedProtocol(HttpToolsProtocol):
             self._idle_timer = self.loop.call_later(left, self._on_idle)
 
     def send_400_response(self, msg: str) -> None:
+        self._stop_timer()
+        self._is_refused = True
+        if self.cycle is not None and not (self.cycle.more_body or self.cycle.response_complete):
+            self.cycle.keep_alive = False  # The request that runs gets its own answer.
+            return
         body = orjson.dumps({"status": 400, "title": msg})
         self.transport.write(
             b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
