@@ -3,6 +3,7 @@
 import asyncio
 import random
 import socket
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -114,6 +115,23 @@ async def test_what_follows_a_running_request_is_not_read(noise: bytes) -> None:
     assert received.written == []
     assert len(received.requests) == 1
     assert received.protocol.cycle.keep_alive is False
+
+
+async def test_a_request_that_waited_inherits_nothing_from_the_one_before_it() -> None:
+    current: ContextVar[str] = ContextVar("current", default="nothing")
+
+    async def remember(scope: Any, receive: Any, send: Any) -> None:
+        seen = current.get()
+        current.set(scope["path"])
+        await respond(send, 200, seen.encode())
+
+    async with serving(remember) as url:
+        reader, writer = await connect(url)
+        first, last = (b"GET /%d HTTP/1.1\r\nhost: localhost\r\n" % number for number in (1, 2))
+        writer.write(first + b"\r\n" + last + b"connection: close\r\n\r\n")
+        got = await reader.read()
+        writer.close()
+    assert got.count(b"nothing") == 2
 
 
 async def test_a_peer_that_never_sends_its_headers_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ import gc
 import re
 import socket
 from collections.abc import Coroutine
+from contextvars import Context
 from functools import cached_property
 from typing import Any, cast
 
@@ -288,7 +289,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self.flow.resume_reading()
         if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
+            Context().run(self._start_asgi_task, *self.pipeline.pop())  # Nothing of the request before it is its own.
             return
         self._idle_since = self.loop.time()
         if self._idle_timer is None:
