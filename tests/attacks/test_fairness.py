@@ -99,16 +99,16 @@ async def test_who_holds_the_most_streams_gives_one_up(tmp_path: Path, monkeypat
 
 async def test_places_go_from_the_largest_holder_to_others_and_never_back() -> None:
     places = Places(per_owner=3)
-    with places.taken("eve", 4) as oldest, places.taken("eve", 4) as second, places.taken("eve", 4):
-        with pytest.raises(NoPlace), places.taken("eve", 4):
+    with places.hold_place("eve", 4) as oldest, places.hold_place("eve", 4) as second, places.hold_place("eve", 4):
+        with pytest.raises(NoPlace), places.hold_place("eve", 4):
             pass
-        with places.taken("ann", 4), places.taken("bob", 4) as bobs:
+        with places.hold_place("ann", 4), places.hold_place("bob", 4) as bobs:
             assert oldest.given_up.is_set() and not second.given_up.is_set()
-            with pytest.raises(NoPlace), places.taken("eve", 4):
+            with pytest.raises(NoPlace), places.hold_place("eve", 4):
                 pass
-            with places.taken("cyd", 4):
+            with places.hold_place("cyd", 4):
                 assert second.given_up.is_set() and not bobs.given_up.is_set()
-                with pytest.raises(NoPlace), places.taken("dan", 4):
+                with pytest.raises(NoPlace), places.hold_place("dan", 4):
                     pass
     assert len(places) == 0
 

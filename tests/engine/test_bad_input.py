@@ -212,7 +212,9 @@ async def test_a_door_that_sends_megabytes_without_reading_is_closed_and_others_
 async def test_streams_are_closed_once_and_an_input_that_others_read_is_never_waited_for() -> None:
     pipes = [os.pipe() for _ in range(3)]
     streams = StandardStreams((pipes[0][0], pipes[1][1], pipes[2][1]))
-    await asyncio.wait_for(asyncio.to_thread(streams._read), 5)  # Ready a moment ago, and another process read it.
+    await asyncio.wait_for(
+        asyncio.to_thread(streams._read_input), 5
+    )  # Ready a moment ago, and another process read it.
     os.write(pipes[0][1], b"a line\n")
     assert await anext(streams.lines()) == b"a line"
     await streams.close()

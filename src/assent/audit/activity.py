@@ -137,7 +137,7 @@ class ActivityReader:
         await self._find_intents(place)
         return ActivityPage(self._lines(), place if place > stop else None)
 
-    async def one(self, index: int) -> ActivityLine | None:
+    async def find_line(self, index: int) -> ActivityLine | None:
         """The line of one entry, if it is wanted."""
         leaves = await self.store.leaves(index, index + 1)
         await self._take([(index, leaf) for leaf in leaves])

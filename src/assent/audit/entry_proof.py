@@ -69,13 +69,13 @@ async def prove_entry(signer: AuditLogSigner, index: int, leaf: bytes) -> EntryP
 async def _proved(tiles: TileStore, head: SignedHead, index: int, leaf: bytes) -> EntryProof:
     signed = head.checkpoint
 
-    async def read(tile: Tile) -> bytes:
+    async def read_tile(tile: Tile) -> bytes:
         found = await stored_tile(tiles, tile)
         if found is None:
             raise _NoTile(tile.path)
         return found[0]
 
-    path = await hash_from_tiles(inclusion_ranges(index, signed.size), signed.size, read)
+    path = await hash_from_tiles(inclusion_ranges(index, signed.size), signed.size, read_tile)
     try:
         verify_inclusion(index, signed.size, hash_leaf(leaf), path, signed.root)
     except BadProof:

@@ -57,7 +57,7 @@ async def export(
     await _load_principals(entries, callers, position)
     lines: list[bytes] = []
     while len(lines) < limit:
-        rows = await _read(entries, callers, position, position + CHUNK)
+        rows = await _read_entries(entries, callers, position, position + CHUNK)
         if not rows:
             break
         for row in rows:
@@ -86,14 +86,14 @@ async def _load_principals(entries: EntrySource, callers: PrincipalIndex, positi
     for start in range(max(callers.position, position - LOOK_BACK), position, CHUNK):
         for index, leaf, blob in await _rows(entries, start, min(position, start + CHUNK)):
             with suppress(BadEntry):  # an unreadable entry was exported before, or never will be
-                callers.read(index, leaf, blob)
+                callers.read_entry(index, leaf, blob)
 
 
-async def _read(entries: EntrySource, callers: PrincipalIndex, start: int, stop: int) -> list[EntryView]:
+async def _read_entries(entries: EntrySource, callers: PrincipalIndex, start: int, stop: int) -> list[EntryView]:
     rows = []
     for index, leaf, blob in await _rows(entries, start, stop):
         try:
-            rows.append(callers.read(index, leaf, blob))
+            rows.append(callers.read_entry(index, leaf, blob))
         except BadEntry as error:
             raise BadEntry(f"entry {index} cannot be exported: {error}") from error
     return rows

@@ -70,7 +70,7 @@ def _line(index: int, entry: Leaf, begun: _Begun, templates: Mapping[str, Action
     if template is not None:
         # The template says what was done, so it is used only for calls that succeeded.
         done = state == "succeeded" or (entry.kind == "read" and state is None)
-        text = template.render(begun.arguments) if done else text + template.listed(begun.arguments)
+        text = template.render(begun.arguments) if done else text + template.render_arguments(begun.arguments)
     outcome, outside = str(state or facts.get("code") or entry.kind), bool(facts.get("open_world"))
     return FeedLine(
         index,

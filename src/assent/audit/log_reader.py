@@ -78,7 +78,7 @@ class PrincipalIndex:
         self._begun = LimitedDict[str, Mapping[str, Any]](CALLS)
         self.position = 0
 
-    def read(self, index: int, leaf: bytes, blob: bytes | None) -> EntryView:
+    def read_entry(self, index: int, leaf: bytes, blob: bytes | None) -> EntryView:
         row = read_row(index, leaf, blob)
         self.position = index + 1
         claim = str(row.fact("claim") or "")

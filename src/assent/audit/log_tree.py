@@ -141,14 +141,14 @@ class Log:
         first, size = self._latest.size, self._edge.size
         near = {(tile.level, tile.number): data for tile, data in (*self._since.items(), *self._edge.partial())}
 
-        def read(node: Node) -> bytes:
+        def read_node(node: Node) -> bytes:
             height, position = node
             if position << height < first:
                 return self._signed_peaks[node]
             tile, start, stop = tile_of(node, size)
             return node_in(near[tile.level, tile.number], start, stop)
 
-        return hash_ranges(consistency_ranges(first, size), read)
+        return hash_ranges(consistency_ranges(first, size), read_node)
 
     def _signers(self) -> list[SecretKey]:
         signers = []

@@ -84,7 +84,7 @@ def sentence(
         return f"{_decided(facts, decider)}: {phrases(tool)[0]}"
     if outcome == "done":
         return template.render(arguments) if template is not None else _capital(phrases(tool)[1])
-    about = phrases(tool)[0] + (template.listed(arguments) if template is not None else "")
+    about = phrases(tool)[0] + (template.render_arguments(arguments) if template is not None else "")
     return _around(outcome, kind, facts, about)
 
 

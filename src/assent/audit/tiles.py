@@ -87,11 +87,11 @@ async def hash_from_tiles(ranges: Sequence[Range], size: int, fetch: Callable[[T
     """The hashes of ranges of a log of this size, from its tiles."""
     data = {tile: await fetch(tile) for tile in {tile_of(node, size)[0] for node in nodes_needed(ranges)}}
 
-    def read(node: Node) -> bytes:
+    def read_node(node: Node) -> bytes:
         tile, start, stop = tile_of(node, size)
         return node_in(data[tile], start, stop)
 
-    return hash_ranges(ranges, read)
+    return hash_ranges(ranges, read_node)
 
 
 def pack_entries(leaves: Iterable[bytes]) -> bytes:
@@ -169,7 +169,7 @@ class RightEdge:
         ]
 
     @classmethod
-    def at(cls, size: int, read: Callable[[Tile], bytes]) -> RightEdge:
+    def at(cls, size: int, read_tile: Callable[[Tile], bytes]) -> RightEdge:
         """Return the edge of a log of this size, read from its rightmost tiles."""
         edge = cls()
         edge.size = size
@@ -178,7 +178,7 @@ class RightEdge:
         while row or not edge._rows:
             level = len(edge._rows)
             tile = Tile(level, row // WIDTH, row % WIDTH)
-            edge._rows.append(split(check_width(tile, read(tile))) if tile.width else [])
+            edge._rows.append(split(check_width(tile, read_tile(tile))) if tile.width else [])
             row //= WIDTH
         for node in peaks(0, size):
             tile, start, stop = tile_of(node, size)

@@ -48,10 +48,10 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
     now = time.time()
 
-    async def found(ports: Ports) -> list[Approval]:
+    async def find_approvals(ports: Ports) -> list[Approval]:
         return await ports.store.approvals(pending_at=None if everything else now, limit=1000)
 
-    listed = with_ports(config, found, looking_ports)
+    listed = with_ports(config, find_approvals, looking_ports)
     names, rows = ("id", "state", "tool", "asked by", "time left"), [_row(one, now) for one in listed]
     as_json = [approval_as_json(one, now) for one in listed]
     print_records(form, as_json, names, rows, "No approval waits for a decision.")
@@ -68,10 +68,10 @@ def show(approval_id: str, config: Path | None) -> None:
     from assent.cli.shared.store_access import looking_ports, with_ports
     from assent.pipeline.approve import find
 
-    async def found(ports: Ports) -> Approval:
+    async def find_approval(ports: Ports) -> Approval:
         return await find(operator(), await _whole_id(approval_id, ports), ports)
 
-    _print_whole(with_ports(config, found, looking_ports), time.time())
+    _print_whole(with_ports(config, find_approval, looking_ports), time.time())
 
 
 @approvals.command(short_help="Approve one call, exactly as `show` prints it.")
@@ -198,11 +198,11 @@ async def _whole_id(start: str, ports: Ports, *, given: bool = False) -> str:
 
 
 def _row(one: Approval, now: float) -> tuple[str, ...]:
-    return one.id, one.state_at(now).value, one.tool, visible(one.requester), _left(one, now)
+    return one.id, one.state_at(now).value, one.tool, visible(one.requester), _time_left(one, now)
 
 
 def _print_whole(approval: Approval, now: float) -> None:
-    click.echo(f"approval {approval.id}: {approval.state_at(now)}, by {approval.by}, {_left(approval, now)} left")
+    click.echo(f"approval {approval.id}: {approval.state_at(now)}, by {approval.by}, {_time_left(approval, now)} left")
     click.echo(approval.text)
     for decision in approval.decisions:
         click.echo(decision_line(decision))
@@ -216,6 +216,6 @@ def decision_line(decision: Decision) -> str:
     return f"answered by {decider_of(decision)}: {counts}"
 
 
-def _left(approval: Approval, now: float) -> str:
+def _time_left(approval: Approval, now: float) -> str:
     seconds = max(0, int(approval.expires_at - now))
     return f"{seconds // 60}m{seconds % 60:02}s"

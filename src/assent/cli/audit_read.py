@@ -76,7 +76,7 @@ def _entries_as(form: str, chosen: Selection) -> Show:
     callers = PrincipalIndex()
 
     def show(sealed: RawLogRow) -> str | None:
-        row = callers.read(sealed.index, sealed.leaf, sealed.vals)
+        row = callers.read_entry(sealed.index, sealed.leaf, sealed.vals)
         if not chosen.takes(row):
             return None
         return readable(json_line(row)) if form == "json" else _text(row)
@@ -118,7 +118,7 @@ def _feed_of(templates: dict[str, ActionTemplate], chosen: Selection) -> Show:
 
     def show(sealed: RawLogRow) -> str | None:
         line = feed.take(sealed.index, sealed.leaf, sealed.vals)
-        if not chosen.takes(callers.read(sealed.index, sealed.leaf, sealed.vals)) or line is None:
+        if not chosen.takes(callers.read_entry(sealed.index, sealed.leaf, sealed.vals)) or line is None:
             return None
         test = " (test)" if line.mode == "test" else ""
         how = visible(line.outcome) if line.ran else f"not run, {visible(line.outcome)}"

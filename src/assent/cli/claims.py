@@ -47,10 +47,10 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
 
     unsettled = (State.IN_DOUBT, State.STARTED, State.SUSPENDED)
 
-    async def found(ports: Ports) -> tuple[list[ClaimRecord], Callable[[str], str]]:
+    async def find_claims(ports: Ports) -> tuple[list[ClaimRecord], Callable[[str], str]]:
         return await ports.store.claims(states=() if everything else unsettled, limit=MOST), ports.keyed_hash
 
-    records, keyed_hash = with_ports(config, found, looking_ports)
+    records, keyed_hash = with_ports(config, find_claims, looking_ports)
     listed = [one for one in records if everything or one.state_at(now) is State.IN_DOUBT]
     names, rows = ("id", "state", "tool", "caller", "key", "age"), [_row(one, now) for one in listed]
     as_json = [claim_as_json(one, now, keyed_hash) for one in listed]

@@ -37,7 +37,7 @@ def hosts(
     """
     from assent.checks.hosts.matrix import matrix
     from assent.checks.hosts.submission import FORMATS, is_unseen, submission
-    from assent.checks.lint.rule import written
+    from assent.checks.lint.rule import indented_json
     from assent.cli.shared.targets import chosen
 
     if directory and form != "json" and ctx.get_parameter_source("form") is ParameterSource.COMMANDLINE:
@@ -52,7 +52,7 @@ def hosts(
     if unseen:
         click.echo(f"Left out, because they are hidden from agents: {visible(', '.join(unseen))}", err=True)
     try:
-        click.echo(written(submission(given, directory)))
+        click.echo(indented_json(submission(given, directory)))
     except SettingsError as error:
         for fault in error.faults:
             click.echo(f"error: {visible(str(fault))}", err=True)

@@ -120,10 +120,10 @@ def list_(everything: bool, form: str, config: Path | None) -> None:
     from assent.cli.shared.store_access import looking_ports, with_ports
     from assent.core.api_keys import key_json
 
-    async def found(ports: Ports) -> list[KeyRecord]:
+    async def find_keys(ports: Ports) -> list[KeyRecord]:
         return [one for one in await ports.store.keys(limit=100_000) if everything or one.is_good(time.time())]
 
-    listed = with_ports(config, found, looking_ports)
+    listed = with_ports(config, find_keys, looking_ports)
     rows, names = [_row(one) for one in listed], list(_COLUMNS)
     if sys.stdout.isatty():  # Eleven columns do not fit: the usual ones are shown, and others where a key differs.
         shown = [at for at, name in enumerate(names) if any(row[at] != _USUAL.get(name) for row in rows)]

@@ -80,7 +80,7 @@ def lint(
     if write_baseline and (fix or diff):
         raise click.UsageError("--write-baseline cannot be combined with --fix or --diff.", ctx)
     allowed = read_suppressions(suppressions, all_rules()) if suppressions is not None else []
-    known = _known(baseline, write_baseline)
+    known = _load_baseline(baseline, write_baseline)
     targets = tuple(dict.fromkeys(targets))
     if fix or diff:
         named = [chosen(ctx, target, profile, contracts, headers) for target in targets or (None,)]
@@ -120,7 +120,7 @@ def _upstreams_in(configuration: str) -> list[str]:
     return list(named) if isinstance(named, dict) else []
 
 
-def _known(baseline: Path | None, to_write: bool) -> Baseline | None:
+def _load_baseline(baseline: Path | None, to_write: bool) -> Baseline | None:
     """The baseline; a baseline to be written may be missing or empty, but not another kind of file."""
     from assent.checks.lint.suppressions import read_baseline
 

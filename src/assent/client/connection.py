@@ -113,7 +113,7 @@ async def keep_challenge(response: httpx2.Response) -> None:
     """Response hook: record what a 401 or 403 asks for."""
     current = _current.get()
     if current is not None and response.status_code in (401, 403) and _is_message(response.request):
-        current.challenge = _read(response)
+        current.challenge = _read_challenge(response)
 
 
 def _is_message(request: httpx2.Request) -> bool:
@@ -126,7 +126,7 @@ def _is_message(request: httpx2.Request) -> bool:
         return False
 
 
-def _read(response: httpx2.Response) -> Challenged:
+def _read_challenge(response: httpx2.Response) -> Challenged:
     error = extract_field_from_www_auth(response, "error")
     scopes, acr = _values(response, "scope"), _values(response, "acr_values")
     metadata = extract_field_from_www_auth(response, "resource_metadata") or ""

@@ -70,7 +70,7 @@ class References:
             return value
         if self.is_unused(path) and (secret or _names_in(value)):
             return UNREAD
-        return self._read(secret, path, document) if secret else self._expand(value, path, document)
+        return self._read_secret(secret, path, document) if secret else self._expand(value, path, document)
 
     def _expand(self, text: str, path: tuple[Any, ...], document: YamlDocument) -> str:
         def replacement(match: re.Match[str]) -> str:
@@ -86,7 +86,7 @@ class References:
 
         return _VARIABLES.sub(replacement, text)
 
-    def _read(self, secret: re.Match[str], path: tuple[Any, ...], document: YamlDocument) -> str:
+    def _read_secret(self, secret: re.Match[str], path: tuple[Any, ...], document: YamlDocument) -> str:
         kind, name = secret[1], secret[2].strip()
         if self.found:
             message = f"`{kind}:` is not read from a configuration that was only found in this folder"

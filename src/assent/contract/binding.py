@@ -29,7 +29,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, re.split(r"\*+", pattern))))
 
 
-def named(one: WrittenContract, name: str, upstream: str = "") -> WrittenContract:
+def apply_pattern(one: WrittenContract, name: str, upstream: str = "") -> WrittenContract:
     """The contract that a pattern gives one tool."""
     contract = read_contract(name, one.fields)
     return replace(one, name=name, upstream=upstream or one.upstream, contract=contract, pattern=one.name)
@@ -60,7 +60,7 @@ class ContractLookup(Mapping[str, Contract]):
             raise ContractError(several_patterns(name, fitting))
         if not fitting:
             raise KeyError(name)
-        return named(fitting[0], name).contract
+        return apply_pattern(fitting[0], name).contract
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.exact)
@@ -169,7 +169,7 @@ def _bind_patterns(
             faults.append(fault)
             ambiguous[key] = f"{fault.message}; write a contract for it by its name"
         else:
-            governs[key] = named(found[0], key[1], key[0])
+            governs[key] = apply_pattern(found[0], key[1], key[0])
     return Binding(governs, ambiguous, tuple(faults), tuple(unchecked))
 
 

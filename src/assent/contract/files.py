@@ -75,7 +75,7 @@ def load_written(paths: Iterable[Path]) -> list[WrittenContract]:
         file = str(path)
         try:
             document = _document(_text_of(path), file)
-            read, wrong = _read(document)
+            read, wrong = _parse_contracts(document)
         except FaultsError as error:
             faults.extend(error.faults)
             continue
@@ -108,7 +108,7 @@ def by_name(written: Iterable[WrittenContract]) -> dict[str, Contract]:
 
 def parse_written(text: str, file: str = "") -> list[WrittenContract]:
     """The contracts of one YAML (or JSON) text, in the order of the text."""
-    found, faults = _read(_document(text, file))
+    found, faults = _parse_contracts(_document(text, file))
     if faults:
         raise ContractError(faults)
     return found
@@ -126,20 +126,20 @@ def _document(text: str, file: str) -> YamlDocument:
         raise ContractError(error.faults) from None
 
 
-def _read(document: YamlDocument) -> tuple[list[WrittenContract], list[Fault]]:
+def _parse_contracts(document: YamlDocument) -> tuple[list[WrittenContract], list[Fault]]:
     """Read what can be read of a document, and collect all its faults."""
     found: list[WrittenContract] = []
     faults = list(document.faults)
     for upstream, place, tools in _parts_of(document):
         for name, fields in tools.items():
             try:
-                found.append(_one(document, upstream, (*place, name), fields))
+                found.append(_parse_contract(document, upstream, (*place, name), fields))
             except ContractError as error:
                 faults.extend(error.faults)
     return found, faults
 
 
-def _one(document: YamlDocument, upstream: str, place: Place, fields: Any) -> WrittenContract:
+def _parse_contract(document: YamlDocument, upstream: str, place: Place, fields: Any) -> WrittenContract:
     name = place[-1]
 
     def locate(loc: Place) -> tuple[str, int]:

@@ -46,7 +46,7 @@ class ActionTemplate:
             at = match.end()
         return cls(tuple(pieces))
 
-    def listed(self, values: Mapping[str, object] | None) -> str:
+    def render_arguments(self, values: Mapping[str, object] | None) -> str:
         """Return the arguments by name without the sentence, for a call that did not do what the sentence says."""
         names = dict.fromkeys(text for text, is_name in self.pieces if is_name)
         parts = ", ".join(f"{name}: {_format_argument(name, values)}" for name in names)

@@ -176,7 +176,7 @@ class SignedDecision:
 
 def binding_of(*parts: str) -> str:
     """The digest of everything that an approval is bound to."""
-    return hashlib.sha256(b"assent approval v1\n" + _joined(*parts)).hexdigest()
+    return hashlib.sha256(b"assent approval v1\n" + _length_prefixed(*parts)).hexdigest()
 
 
 def text_digest(approval: Approval) -> str:
@@ -186,11 +186,11 @@ def text_digest(approval: Approval) -> str:
 
 def decision_digest(approval: Approval, verdict: Verdict) -> bytes:
     """What a person signs: which approval, of which call, the text they saw, and what they say to it."""
-    parts = _joined(approval.id, approval.binding, text_digest(approval), verdict)
+    parts = _length_prefixed(approval.id, approval.binding, text_digest(approval), verdict)
     return hashlib.sha256(b"assent decision v1\n" + parts).digest()
 
 
-def _joined(*parts: str) -> bytes:
+def _length_prefixed(*parts: str) -> bytes:
     """The parts, length-prefixed so that different inputs cannot produce the same digest input."""
     encoded = (part.encode("utf-8", "surrogatepass") for part in parts)
     return b"".join(len(part).to_bytes(4, "big") + part for part in encoded)

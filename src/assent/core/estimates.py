@@ -69,7 +69,7 @@ class PriceText(NamedTuple):
     """As the tool or the caller states it; empty if the contract's currency is in the text."""
 
     @property
-    def shown(self) -> str | None:
+    def with_unit(self) -> str | None:
         return f"{self.text} {self.unit}" if self.text and self.unit else self.text
 
 

@@ -33,7 +33,7 @@ class PolicyVerdict:
     def effect(self) -> str:
         return "deny" if self.denied else "approve" if self.approvals else "allow"
 
-    def joined(self, other: PolicyVerdict) -> PolicyVerdict:
+    def combine(self, other: PolicyVerdict) -> PolicyVerdict:
         """Both verdicts: requirements add up."""
         return PolicyVerdict(
             self.denied + other.denied, self.approvals + other.approvals, self.examined + other.examined

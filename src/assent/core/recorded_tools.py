@@ -21,12 +21,12 @@ _UNREADABLE = "its record was written by another version of Assent; start the se
 
 def record_of(server: str, catalogue: Catalogue) -> Document | None:
     """The record of a server's tools; None if it would be too large."""
-    tools = [_written(tool) for tool in sorted(catalogue.tools.values(), key=lambda tool: tool.name)]
+    tools = [_tool_record(tool) for tool in sorted(catalogue.tools.values(), key=lambda tool: tool.name)]
     body = orjson.dumps({"tools": tools, "withheld": dict(catalogue.withheld)})
     return Document(KIND, server, body) if len(body) <= MOST_BYTES else None
 
 
-def _written(tool: Tool) -> dict[str, Any]:
+def _tool_record(tool: Tool) -> dict[str, Any]:
     contract = tool.contract
     said = contract.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return {
@@ -45,14 +45,14 @@ def recorded_catalogue(documents: Iterable[Document]) -> Catalogue:
         body = orjson.loads(one.body)
         withheld |= body["withheld"]
         for record in body["tools"]:
-            if (tool := _read(one.id, record)) is not None:
+            if (tool := _read_tool(one.id, record)) is not None:
                 tools.append(tool)
             else:
                 withheld[str(record["contract"]["name"])] = _UNREADABLE
     return Catalogue(_by_name(tools), withheld)
 
 
-def _read(server: str, record: Mapping[str, Any]) -> Tool | None:
+def _read_tool(server: str, record: Mapping[str, Any]) -> Tool | None:
     try:
         contract = Contract.model_validate(record["contract"])
     except ValidationError:

@@ -49,7 +49,7 @@ class Keyring:
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             for path in (self._directory / f"{purpose}.key" for purpose in _PURPOSES):
                 if path.exists():
-                    self._read(path)
+                    self._read_key(path)
         except OSError as error:
             raise _unusable(self._directory, error) from None
 
@@ -72,7 +72,7 @@ class Keyring:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not path.exists():
                 self._make(path)
-            return self._read(path)
+            return self._read_key(path)
         except OSError as error:
             raise _unusable(path, error) from None
 
@@ -81,7 +81,7 @@ class Keyring:
         with suppress(FileExistsError):
             Disk().create(path, secrets.token_bytes(32), mode=0o600)
 
-    def _read(self, path: Path) -> bytes:
+    def _read_key(self, path: Path) -> bytes:
         if path.stat().st_mode & 0o077:
             fault = Fault(f"other users can read {path}", f"Run chmod 600 {path}", "secrets.directory")
             raise SettingsError(fault)

@@ -46,7 +46,7 @@ class Stop:
         """Whether a call of this tool is stopped at this level."""
         return self.level == "all" or tool.contract.side_effect != "read"
 
-    def said(self) -> str:
+    def sentence(self) -> str:
         """What is stopped, in words."""
         what = {"everything": "All calls are", "upstream": f"The upstream {self.target} is"}
         what |= {"tool": f"The tool {self.target} is", "principal": "This caller is"}

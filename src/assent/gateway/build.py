@@ -87,7 +87,7 @@ async def build(
         definitions = {name: found for name, found in known.items() if name in kept}
         definitions |= {name: found for name, found in loaded.items() if isinstance(found, list)}
         pins = read_pins(settings)
-        seen = await _seen(runtime.store, settings, definitions, links) if pins is None else {}
+        seen = await _note_first_seen(runtime.store, settings, definitions, links) if pins is None else {}
         served = finish(compile_served(settings, contracts, pins, definitions, links, seen=seen))
         catalogue = served.check()
         complete = definitions.keys() == settings.upstreams.keys()
@@ -111,7 +111,7 @@ async def build(
     return Built(generation, fresh, definitions, troubles)
 
 
-async def _seen(
+async def _note_first_seen(
     store: Store, settings: Settings, definitions: Mapping[str, Definitions], links: Mapping[str, UpstreamLink]
 ) -> Seen:
     """What was first seen of each upstream that has answered."""

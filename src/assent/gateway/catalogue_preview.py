@@ -43,7 +43,7 @@ async def preview_catalogue(settings: Settings, within: float = LOAD_TIMEOUT) ->
     async with _connected(settings) as upstream_factory:
         links = {name: make_link(upstream_factory, settings, name) for name in settings.upstreams}
         shown = [finish(compile_served(settings, contracts_of(settings), None, {}, links))]
-        seen = await _seen(settings)
+        seen = await _load_seen_servers(settings)
 
         async def pinned(name: str, upstream: UpstreamSettings, found: Definitions) -> SeenServer:
             id = id_of(name, upstream)
@@ -75,7 +75,7 @@ async def list_connected(name: str, settings: Settings) -> list[dict[str, Any]]:
             await upstream_factory.close_all([link])
 
 
-async def _seen(settings: Settings) -> dict[str, SeenServer]:
+async def _load_seen_servers(settings: Settings) -> dict[str, SeenServer]:
     """What gateways have seen of each server, by its id. Nothing is written."""
     if settings.store.startswith("memory:") or not (await schema_of(settings.store))[0]:
         return {}

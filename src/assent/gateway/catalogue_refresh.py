@@ -102,7 +102,7 @@ class CatalogueLoader:
         before = self._current()
         doubt, pins = ("", before.pins) if isinstance(link, DocumentLink) else self._reread_pins(before)
         known, served, busy = {**self.definitions, name: definitions}, before, 0.0
-        seen = await self._seen(before, name, link, definitions, pins)
+        seen = await self._find_first_seen(before, name, link, definitions, pins)
         if (
             definitions != self.definitions.get(name)
             or pins != before.pins
@@ -122,7 +122,7 @@ class CatalogueLoader:
             self._newest = served
         return busy
 
-    async def _seen(
+    async def _find_first_seen(
         self, before: ServedTools, name: str, link: UpstreamLink, definitions: Definitions, pins: AcceptedPins
     ) -> Seen:
         """What was first seen of each upstream. The store is asked if this one lists something else, or did so."""

@@ -286,7 +286,7 @@ class McpEndpoint:
             return self.sessions.is_same(caller, exchange.caller)
 
         try:
-            with self.streams.taken(
+            with self.streams.hold_place(
                 self.sessions.owner_of(exchange.caller), self.non_tool_handler.most_streams
             ) as place:
                 await end_when_unauthorized(stream, is_authorized, exchange.send, place.given_up)

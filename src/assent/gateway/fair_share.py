@@ -33,7 +33,7 @@ class Places:
         return self._count
 
     @contextmanager
-    def taken(self, owner: Hashable, limit: int) -> Iterator[TakenPlace]:
+    def hold_place(self, owner: Hashable, limit: int) -> Iterator[TakenPlace]:
         """Holds a place while the block runs, of at most `limit` in all. Raises NoPlace if there is none."""
         place = self._reserve(owner, limit)
         try:

@@ -97,7 +97,7 @@ async def _why_stopped(stop_switches: StopSwitches, links: Mapping[str, Upstream
         stop = (await stop_switches.current()).stop_for_messages(caller, alone)
     except StoreError:
         return "The stop switches cannot be read, so nothing is passed on. Try again later."
-    return None if stop is None else stop.said()
+    return None if stop is None else stop.sentence()
 
 
 async def _note_step_up(store: Store, caller: Principal, refusal: Refusal) -> None:

@@ -47,7 +47,7 @@ class HiddenText:
             if tools and tools != self._tools.get(upstream):
                 logger.warning(
                     "upstream %s: hidden characters were removed from what agents read of %s: %s",
-                    upstream, counted(len(tools), "tool"), _named(tools),
+                    upstream, counted(len(tools), "tool"), _tools_text(tools),
                 )  # fmt: skip
         self._tools = dict(found)
 
@@ -81,7 +81,7 @@ class HiddenText:
         return message if all(message[key] is one for key, one in parts.items()) else {**message, **parts}
 
 
-def _named(tools: Mapping[str, Sequence[str]]) -> str:
+def _tools_text(tools: Mapping[str, Sequence[str]]) -> str:
     named = [f"{visible(name)} ({'; '.join(places[:3])})" for name, places in sorted(tools.items())[:MOST_TOOLS]]
     more = len(tools) - len(named)
     return ", ".join([*named, *([f"and {more} more"] if more > 0 else [])])

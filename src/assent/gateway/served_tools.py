@@ -214,10 +214,10 @@ def contracts_of(settings: Settings) -> Contracts:
     """Loads the contract files; raises if no contract spends from a configured budget."""
     found = load_written(contract_paths(settings.contracts)) if settings.contracts else []
 
-    def listed(name: str) -> list[str]:
+    def listed_names(name: str) -> list[str]:
         return [one for up in settings.upstreams for one in (f"{up}_{name}", settings.wire_name(up, name))]
 
-    if faults := budgets_never_spent(settings.budgets, (one.contract for one in found), listed):
+    if faults := budgets_never_spent(settings.budgets, (one.contract for one in found), listed_names):
         raise SettingsError(faults)
     return found
 

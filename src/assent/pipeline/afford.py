@@ -47,7 +47,7 @@ async def afford(call: Call, missing: tuple[str, ...], ports: Ports, trace: Call
         await _check(call, price.text, budgets, ports, trace)
     elif call.tool.contract.cost is None and not missing:
         price = await _price_of_sibling(call, ports)
-    trace.passed("afford", "%s", f"price {price.shown}" if price.text else "no price")
+    trace.note_pass("afford", "%s", f"price {price.with_unit}" if price.text else "no price")
     return price
 
 

@@ -38,7 +38,7 @@ def authorize(
     if rules.policies is not None:
         check_tool_policies(principal, tool, rules.policies, trace)
     if trace.keeps_notes and not refused:
-        trace.passed("authorize", _reason(tool.contract.permissions, missing))
+        trace.note_pass("authorize", _reason(tool.contract.permissions, missing))
     return missing
 
 

@@ -57,7 +57,7 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
     """
     if approval is None and call.tool.is_read:
         await admit(call, price, ports, ports.rules.budgets, trace)
-        trace.passed("claim", "a read is recorded with its answer")
+        trace.note_pass("claim", "a read is recorded with its answer")
         return Claim(call)
     now = ports.now()
     draft = _draft(call, ports, now, fresh=call.tool.is_read or _recall_ignored(call, trace))
@@ -87,7 +87,7 @@ async def claim(call: Call, approval: Approval | None, price: str | None, ports:
     except StoreError:
         raise Refusal("claim.unavailable") from None
     trace.started = True
-    trace.passed("claim", "claim %.12s, epoch %d", record.id, record.epoch)
+    trace.note_pass("claim", "claim %.12s, epoch %d", record.id, record.epoch)
     return claim_from_record(call, record, ports, facts=common if record.id == draft.id else None)
 
 

@@ -60,7 +60,7 @@ def confirm(
         reasons = (why, *(one.asked_because for one in asking), why_approved(trace.approvals))
         why = " and ".join(filter(None, reasons))
     if by in ("none", "host"):
-        trace.passed("confirm", "no confirmation needed" if by == "none" else "the host asks")
+        trace.note_pass("confirm", "no confirmation needed" if by == "none" else "the host asks")
         return None
     return _find_or_ask(call, rehearsed, why, by, ports, trace)
 
@@ -77,7 +77,7 @@ async def _find_or_ask(
         return None
     if approval is None:
         await _require_room(draft, ports)  # Before the text is made: it can be large.
-        said: dict[str, Any] = {"why": why, "price": rehearsed.price.shown, "leads_to": leads_to}
+        said: dict[str, Any] = {"why": why, "price": rehearsed.price.with_unit, "leads_to": leads_to}
         said["background"] = ports.rules.background(call, ports.now())
         approval = await _ask(_rendered(draft, call, rehearsed.preview, said), call, ports)
     if has_answer(call, approval):
@@ -154,7 +154,7 @@ def _judge(approval: Approval, call: Call, ports: Ports, trace: CallTrace) -> Ap
     match approval.state_at(ports.now()):
         case ApprovalState.APPROVED:
             trace.approval = approval.id
-            trace.passed("confirm", f"approval {approval.id}")
+            trace.note_pass("confirm", f"approval {approval.id}")
             return approval
         case ApprovalState.DECLINED:
             raise declined_refusal(approval, ports)
@@ -172,7 +172,7 @@ def _draft(
 ) -> Approval:
     """The question without its text, bound to this call and to everything that the text is made from."""
     contract, now = call.tool.contract, ports.now()
-    shown = orjson.dumps([why, rehearsed.price.shown, [list(one) for one in leads_to], call.tool.has_test]).decode()
+    shown = orjson.dumps([why, rehearsed.price.with_unit, [list(one) for one in leads_to], call.tool.has_test]).decode()
     binding = binding_of(call.digest, rehearsed.preview_digest, shown, ports.rules.policy_digest, by)
     return Approval(
         id=ports.new_id(),

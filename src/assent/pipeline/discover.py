@@ -23,11 +23,11 @@ def discover(request: Request, principal: Principal, ports: Ports, trace: CallTr
     else:
         reason = absent_for(tool, principal)
     if tool is None or reason is not None:
-        trace.stopped("discover", reason or "unknown")
+        trace.note_stop("discover", reason or "unknown")
         raise Refusal("discover.unknown_tool", f"Unknown tool: {request.tool}")
     trace.tool = tool
     if trace.keeps_notes:
-        trace.passed("discover", "%s, %s risk, %s", tool.contract.side_effect, tool.contract.risk, tool.visibility)
+        trace.note_pass("discover", "%s, %s risk, %s", tool.contract.side_effect, tool.contract.risk, tool.visibility)
     return tool
 
 

@@ -122,7 +122,7 @@ def _end_of_result(claim: Claim, result: dict[str, Any], text: bytes | None, por
     """What follows from a result: the guards mask or withhold it before it is stored or leaves."""
     guarded, check = _guarded(claim, result, ports, trace), claim.call.tool.check_output
     if result.get("resultType") == INPUT_REQUIRED:  # The claim waits for the answer, and is in doubt if none comes.
-        trace.passed("execute", "the tool asks its own question")
+        trace.note_pass("execute", "the tool asks its own question")
         return RunEnd(State.SUSPENDED, guarded.result, guarded.refusal)
     if result.get("isError"):
         return _error_result(claim, guarded, ports, trace)
@@ -132,7 +132,7 @@ def _end_of_result(claim: Claim, result: dict[str, Any], text: bytes | None, por
         return _violation(refusal, State.SUCCEEDED, guarded.result, trace)._replace(findings=guarded.findings)
     if guarded.refusal is not None:
         return _withheld(State.SUCCEEDED, guarded)
-    trace.passed("execute", "succeeded")
+    trace.note_pass("execute", "succeeded")
     text = text if guarded.result is result and not claim.call.tool.has_secrets else None
     return RunEnd(_SUCCEEDED, guarded.result, None, guarded.result, "", None, guarded.findings, result, text)
 
@@ -169,7 +169,7 @@ def _error_result(claim: Claim, guarded: GuardedResult, ports: Ports, trace: Cal
         return _tool_failed(claim, ToolFailed(code, detail if isinstance(detail, str) else ""), ports, trace)
     if modes:
         return _undeclared(code if isinstance(code, str) else "", result, trace)
-    trace.passed("execute", "the tool reported an error")
+    trace.note_pass("execute", "the tool reported an error")
     return RunEnd(State.FAILED, result, None, result, "execute.failed", findings=guarded.findings)
 
 
@@ -204,7 +204,7 @@ def _tool_failed(claim: Claim, failed: ToolFailed, ports: Ports, trace: CallTrac
     guarded = _guarded(claim, result, ports, trace)
     if guarded.refusal is not None:
         return _withheld(state, guarded)
-    trace.passed("execute", f"failed as declared: {failed.code}")
+    trace.note_pass("execute", f"failed as declared: {failed.code}")
     return RunEnd(state, guarded.result, None, guarded.result, failed.code, findings=guarded.findings)
 
 

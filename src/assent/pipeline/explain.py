@@ -81,17 +81,17 @@ async def explain(request: Request, ports: Ports, *, reads: bool = False) -> Exp
     return _explain_ending(outcome, trace)
 
 
-def _seen(trace: CallTrace) -> dict[str, Any]:
+def _trace_fields(trace: CallTrace) -> dict[str, Any]:
     return {"would": tuple(trace.would), "guards": tuple(trace.guards)}
 
 
 def _explain_ending(outcome: Outcome, trace: CallTrace) -> Explanation:
     if isinstance(outcome, Answer):
-        return Explanation(_stage_notes(trace), "answer", **_seen(trace))
+        return Explanation(_stage_notes(trace), "answer", **_trace_fields(trace))
     kind: Literal["pause", "refusal"] = "pause" if isinstance(outcome, Pause) else "refusal"
     reason = "a person is asked" if isinstance(outcome, Pause) else outcome.problem()["detail"]
     stop = StageNote(_next_stage(trace), "stop", f"{outcome.code}: {reason}")
-    return Explanation(_stage_notes(trace, stop), kind, outcome.code, **_seen(trace))
+    return Explanation(_stage_notes(trace, stop), kind, outcome.code, **_trace_fields(trace))
 
 
 def _explain_reached(reached: UpstreamReached, trace: CallTrace) -> Explanation:
@@ -99,14 +99,14 @@ def _explain_reached(reached: UpstreamReached, trace: CallTrace) -> Explanation:
         depends = StageNote(
             _next_stage(trace), "unknown", f"it depends on the result of {reached.other}, which was not called"
         )
-        return Explanation(_stage_notes(trace, depends), "unknown", **_seen(trace))
+        return Explanation(_stage_notes(trace, depends), "unknown", **_trace_fields(trace))
     rehearsal = trace.call is not None and trace.call.dry_run
     run = (
         StageNote("rehearse", "pass", "the tool would preview it")
         if rehearsal
         else StageNote("execute", "pass", "it would run")
     )
-    return Explanation(_stage_notes(trace, run), "answer", runs=True, **_seen(trace))
+    return Explanation(_stage_notes(trace, run), "answer", runs=True, **_trace_fields(trace))
 
 
 def _next_stage(trace: CallTrace) -> str:

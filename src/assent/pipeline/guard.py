@@ -92,7 +92,7 @@ async def _guard_much(
 def _ask_guards(call: Call, ports: Ports, trace: CallTrace) -> Later[None] | None:
     rules = [rule for rule in guards_of(call.tool, ports.rules)["arguments"] if rule.applies(call)]
     if not rules:
-        trace.passed("guard", "no rule applies")
+        trace.note_pass("guard", "no rule applies")
         return None
     arguments = {**call.arguments, **call.beside} if call.beside else call.arguments
     context = Context.of(call, ports.now())
@@ -100,7 +100,7 @@ def _ask_guards(call: Call, ports: Ports, trace: CallTrace) -> Later[None] | Non
         if rule.counts or rule.looks_up or not is_quick(rule, len(call.canonical)):
             return _guard_waiting(rules[index:], arguments, context, ports, trace)
         _judge(rule, objection_to(rule, arguments, context), trace)
-    trace.passed("guard", "%d rules passed", len(rules))
+    trace.note_pass("guard", "%d rules passed", len(rules))
     return None
 
 
@@ -110,7 +110,7 @@ async def _guard_waiting(
     """The rest of the guards, from the first one that needs the store or a look-up."""
     for rule in rules:
         _judge(rule, await _objection(rule, arguments, context, ports, trace), trace)
-    trace.passed("guard", "all rules passed")
+    trace.note_pass("guard", "all rules passed")
 
 
 def _judge(rule: GuardRule, denied: Denial | None, trace: CallTrace) -> None:
@@ -122,7 +122,7 @@ def _not_checked(flow: Flow, trace: CallTrace) -> list[GuardFinding]:
     """Refuse a call that flow control cannot check."""
     if flow.mode != "observe" and not trace.observing:
         raise Refusal("guard.flow_untrusted", "The call could not be checked, so it is refused.") from None
-    trace.warned("guard", "flow control could not check this call")
+    trace.note_warning("guard", "flow control could not check this call")
     return []
 
 
@@ -150,12 +150,12 @@ async def _over_count(
     """Look whether the counts allow one more call. `claim` takes it, together with the other quotas."""
     assert context.call is not None
 
-    def read() -> tuple[RateSlot, ...]:
+    def read_rates() -> tuple[RateSlot, ...]:
         return tuple(
             slot for inner, given, _ in rule.each_call(context, arguments) for slot in rule.rates(given, inner)
         )
 
-    rates = await in_time(rule, len(context.call.canonical), context, read)
+    rates = await in_time(rule, len(context.call.canonical), context, read_rates)
     try:
         await ports.store.afford(Quotas(rates), context.now)
     except RateLimited:
@@ -185,9 +185,9 @@ def _act(found: GuardFinding, trace: CallTrace) -> None:
         if found.observed and not trace.observing:
             trace.would_stop("guard", "confirm.confirmation_required", f"{found.rule}: {found.sentence}")
         else:
-            trace.passed("guard", "%s asks for an approval: %s", found.rule, found.sentence)
+            trace.note_pass("guard", "%s asks for an approval: %s", found.rule, found.sentence)
     else:
-        trace.warned("guard", f"{found.rule}: {found.sentence}")
+        trace.note_warning("guard", f"{found.rule}: {found.sentence}")
 
 
 class GuardedResult(NamedTuple):

@@ -89,11 +89,11 @@ class OtherRequests:
             uri for uri in uris if isinstance(uri, str) and self._shows(principal, (READ, "Resource", uri), upstream)
         ]
 
-    def filtered(self, principal: Principal, result: Any, upstream: str | None) -> Any:
+    def filter_list(self, principal: Principal, result: Any, upstream: str | None) -> Any:
         """A list result without the entries that policies deny to this principal."""
         if not isinstance(result, Mapping) or not LISTS.keys() & result.keys() or not self.applies():
             return result
-        return {key: self._kept(principal, key, value, upstream) for key, value in result.items()}
+        return {key: self._keep_visible(principal, key, value, upstream) for key, value in result.items()}
 
     def shows(self, principal: Principal, key: str, entry: Any, upstream: str | None) -> bool:
         """Whether an entry of the list `key` is shown to a principal."""
@@ -101,7 +101,7 @@ class OtherRequests:
         name = entry.get(member) if isinstance(entry, Mapping) else None
         return not isinstance(name, str) or self._shows(principal, (action, kind, name), upstream)
 
-    def _kept(self, principal: Principal, key: str, value: Any, upstream: str | None) -> Any:
+    def _keep_visible(self, principal: Principal, key: str, value: Any, upstream: str | None) -> Any:
         if key not in LISTS or not isinstance(value, list):
             return value
         return [entry for entry in value if self.shows(principal, key, entry, upstream)]
@@ -124,11 +124,11 @@ def _blocks(method: str, result: Mapping[str, Any]) -> list[Any]:
     if method == READ:
         return [{"type": "resource", "resource": one} for one in found]
     said = {"type": "text", "text": result.get("description") or ""}
-    blocks = [block for one in found for block in _listed(one.get("content"))]
+    blocks = [block for one in found for block in _as_list(one.get("content"))]
     return [said, *blocks]
 
 
-def _listed(content: Any) -> list[Any]:
+def _as_list(content: Any) -> list[Any]:
     return content if isinstance(content, list) else [content]
 
 

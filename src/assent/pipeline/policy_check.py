@@ -68,7 +68,7 @@ def _apply(stage: str, verdict: PolicyVerdict, trace: CallTrace) -> None:
     if verdict.denied:
         trace.refuse_or_note(stage, policy_refusal(verdict))
     elif verdict.approvals:
-        trace.passed(stage, "policies ask for an approval: %s", ", ".join(map(str, verdict.approvals)))
+        trace.note_pass(stage, "policies ask for an approval: %s", ", ".join(map(str, verdict.approvals)))
     elif verdict.examined:
-        trace.passed(stage, "policies allow it (%d examined)", verdict.examined)
+        trace.note_pass(stage, "policies allow it (%d examined)", verdict.examined)
     trace.approvals += verdict.approvals

@@ -35,14 +35,14 @@ def recall(call: Call, ports: Ports, trace: CallTrace) -> Coroutine[Any, Any, An
     asks a person twice.
     """
     if call.resume is None and (call.tool.is_read or call.dry_run):
-        trace.passed("recall", "nothing to recall for a read or a dry run")
+        trace.note_pass("recall", "nothing to recall for a read or a dry run")
         return None
     if call.resume is None and call.key is None and call.tool.needs_key:
         trace.refuse_or_note("recall", _key_missing(call.tool.contract.idempotency.argument))
     name = call.resume.claim if call.resume else claim_name(call)
     ignored = trace.observing and call.resume is None and call.tool.derives_key and call.key is None
     if name is None or ignored:
-        trace.passed("recall", "no key was sent")
+        trace.note_pass("recall", "no key was sent")
         return None
     return _look_up(call, name, ports, trace)
 
@@ -70,7 +70,7 @@ async def _judge_record(call: Call, record: ClaimRecord | None, ports: Ports, tr
     """What the record of this key means for the call. In observe mode too no call runs twice for one key."""
     now, natural = ports.now(), call.tool.contract.natural is not None
     if record is None or record.is_stale(now):
-        trace.passed(
+        trace.note_pass(
             "recall", "never called with this key" if record is None else "the earlier result is no longer valid"
         )
         return None
@@ -81,7 +81,7 @@ async def _judge_record(call: Call, record: ClaimRecord | None, ports: Ports, tr
     if record.is_tombstone(now) and state is not State.IN_DOUBT:  # Waiting does not resolve a doubt.
         raise Refusal("recall.expired")
     if state in FINISHED:
-        trace.passed("recall", f"answered before: {state}")
+        trace.note_pass("recall", f"answered before: {state}")
         return await _replay(call, record, ports, trace)
     if state is State.IN_DOUBT:
         return await recover(call, record, ports, trace)
@@ -134,7 +134,7 @@ async def _take_over_and_finish(
     """Take over a claim in doubt and bring it to its end, even if the caller disconnects."""
     recovery = call.tool.contract.idempotency.recovery
     claim = await _take_over(call, record.id, record.epoch, recovery, ports, trace)
-    trace.passed("recall", f"in doubt, taken over under recovery {recovery}: {done}")
+    trace.note_pass("recall", f"in doubt, taken over under recovery {recovery}: {done}")
     return await (keep(claim, done, ports, trace) if isinstance(done, dict) else execute(claim, ports, trace))
 
 
@@ -189,7 +189,7 @@ async def resume(call: Call, record: ClaimRecord, epoch: int, ports: Ports, trac
 
 async def _resume_claim(call: Call, record: ClaimRecord, epoch: int, ports: Ports, trace: CallTrace) -> Answer:
     claim = await _take_over(call, record.id, epoch, "resumed", ports, trace)
-    trace.passed("recall", "the tool's own question was answered")
+    trace.note_pass("recall", "the tool's own question was answered")
     return await execute(claim, ports, trace)
 
 

@@ -74,12 +74,12 @@ class CallTrace:
         """Note who calls; the edge has authenticated them."""
         self.principal = principal
         if self.keeps_notes:
-            self.passed(
+            self.note_pass(
                 "authenticate", "%s %s of tenant %s, %s", principal.kind, principal.id, principal.tenant, principal.mode
             )
         return principal
 
-    def passed(self, stage: str, reason: str, *parts: object) -> None:
+    def note_pass(self, stage: str, reason: str, *parts: object) -> None:
         """Note that a stage passed; `reason` is a format for `parts`, if there are any."""
         if self.keeps_notes:
             self._notes.append((stage, "pass", reason, parts))
@@ -90,10 +90,10 @@ class CallTrace:
             self.would.append(code)
         self._notes.append((stage, "would stop", "%s: %s", (code, detail)))
 
-    def warned(self, stage: str, reason: str) -> None:
+    def note_warning(self, stage: str, reason: str) -> None:
         self._notes.append((stage, "warn", "%s", (reason,)))
 
-    def stopped(self, stage: str, reason: str) -> None:
+    def note_stop(self, stage: str, reason: str) -> None:
         self._notes.append((stage, "stop", reason, ()))
 
     def refuse_or_note(self, stage: str, ending: Ending) -> None:

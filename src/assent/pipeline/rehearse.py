@@ -50,9 +50,9 @@ async def rehearse(call: Call, missing: tuple[str, ...], price: PriceText, ports
     if spec.mode == "required" and (preview is None or (_is_simulated(preview) and spec.simulated != "accepted")):
         trace.refuse_or_note("rehearse", dry_run_refusal(call))
     if earlier is None:
-        trace.passed("rehearse", "no dry run needed")
+        trace.note_pass("rehearse", "no dry run needed")
         return Rehearsed(price=price)
-    trace.passed("rehearse", "a dry run with these arguments exists")
+    trace.note_pass("rehearse", "a dry run with these arguments exists")
     return Rehearsed(None, preview, hashlib.sha256(earlier.body).hexdigest(), price)
 
 
@@ -96,13 +96,13 @@ async def _preview(call: Call, missing: tuple[str, ...], price: PriceText, ports
     native = call.tool.rehearses and not missing
     result = await _guarded(call, await _run(call, ports), ports, trace) if native else {"content": []}
     if result.get("isError") or result.get("resultType") == INPUT_REQUIRED:
-        trace.passed("rehearse", "the tool's own dry run gave no preview")
+        trace.note_pass("rehearse", "the tool's own dry run gave no preview")
         return Answer(result)
     structured = result.get("structuredContent")
     given = reported_text(result) if structured is None else structured
     preview = complete_preview(call, given, missing, simulated=not native)
     if price.text is not None and not missing:
-        preview["price"] = price.shown
+        preview["price"] = price.with_unit
     text = orjson.dumps(preview, option=orjson.OPT_INDENT_2).decode()
     own = result.get("content", []) if structured is None else []
     answer = Answer({**result, "structuredContent": preview, "content": [*own, {"type": "text", "text": text}]})
@@ -110,7 +110,7 @@ async def _preview(call: Call, missing: tuple[str, ...], price: PriceText, ports
         entry = Entry("rehearsal", ports.now(), call_facts(call), call_values(call))
         await ports.store.put_document(rehearsal(call, orjson.dumps(preview), ports.now()), ports.now(), entry=entry)
         trace.rehearsed = True
-    trace.passed("rehearse", "previewed by the tool" if native else "previewed from the contract")
+    trace.note_pass("rehearse", "previewed by the tool" if native else "previewed from the contract")
     return answer
 
 

@@ -169,7 +169,7 @@ def quota_refusal(exceeded: RateLimited | OverBudget) -> Refusal:
 
 
 def stopped_refusal(stop: Stop) -> Refusal:
-    return Refusal("authorize.stopped", stop.said(), stop=stop.id, scope=stop.scope)
+    return Refusal("authorize.stopped", stop.sentence(), stop=stop.id, scope=stop.scope)
 
 
 def missing_permissions_refusal(tool: Tool, missing: tuple[str, ...], principal: Principal, rules: Rules) -> Refusal:

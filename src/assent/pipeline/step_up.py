@@ -31,14 +31,14 @@ def step_up(call: Call, ports: Ports, trace: CallTrace) -> None:
     if spec is None and contract.risk in CRITICAL:
         spec = ports.rules.default_step_up.for_caller(call.principal)
     if spec is None:
-        trace.passed("step_up", "no step-up needed")
+        trace.note_pass("step_up", "no step-up needed")
         return
     if condition is not None and not condition.holds(call.arguments):
-        trace.passed("step_up", f"not needed: {condition.source} is false")
+        trace.note_pass("step_up", f"not needed: {condition.source} is false")
         return
     lacking = shortfall(spec, call.principal, ports.now())
     if lacking is None:
-        trace.passed("step_up", "recent and strong enough")
+        trace.note_pass("step_up", "recent and strong enough")
         return
     facts = {"acr_values": list(spec.acr)} if spec.acr else {}
     age = {"max_age": spec.max_age} if spec.max_age else {}

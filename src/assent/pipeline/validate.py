@@ -74,7 +74,7 @@ def validate(request: Request, principal: Principal, tool: Tool, trace: CallTrac
         {},
     )
     trace.call = call
-    trace.passed("validate", "call %.12s", call.digest)
+    trace.note_pass("validate", "call %.12s", call.digest)
     return call
 
 

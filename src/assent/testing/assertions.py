@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar, get_args
 
-from assent.checks.lint.rules.hints import meant
+from assent.checks.lint.rules.hints import hint_meant_by
 from assent.checks.probe.call_tools import PATIENCE, calling
 from assent.checks.probe.list_tools import contracts_in, listed_at, listed_in, own_hints_in, withheld_in
 from assent.checks.verify.observe import Hook, Observer, database_at
@@ -70,7 +70,7 @@ def _misspelt_hints(definition: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return hint names that hosts do not read, each with the correct name."""
     annotations = definition.get("annotations")
     names = annotations if isinstance(annotations, Mapping) else {}
-    return [(name, wire) for name in names for wire in [meant(name)] if wire is not None and wire != name]
+    return [(name, wire) for name in names for wire in [hint_meant_by(name)] if wire is not None and wire != name]
 
 
 def assert_annotations(server: Any, table: Mapping[str, Mapping[str, bool | None]]) -> None:

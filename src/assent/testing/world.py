@@ -58,19 +58,19 @@ class BrokenStore:
 
     def _sync(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(method)
-        def tried(*args: Any, **kwargs: Any) -> Any:
+        def call_or_fail(*args: Any, **kwargs: Any) -> Any:
             self._count_or_fail(name)
             return method(*args, **kwargs)
 
-        return tried
+        return call_or_fail
 
     def _async(self, name: str, method: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
         @wraps(method)
-        async def tried(*args: Any, **kwargs: Any) -> Any:
+        async def call_or_fail(*args: Any, **kwargs: Any) -> Any:
             self._count_or_fail(name)
             return await method(*args, **kwargs)
 
-        return tried
+        return call_or_fail
 
 
 def failing_at(*names: str) -> Fails:

@@ -53,7 +53,7 @@ def effect(made: PolicyEngine, arguments: dict[str, Any], by: Principal = AGENT,
     one = one or tool()
     assert made.of_tool(one).faults == ()
     call = Call(by, one, arguments, b"", "", "")
-    return made.judge_tool(by, one).joined(made.judge_call(call, NOON)).effect
+    return made.judge_tool(by, one).combine(made.judge_call(call, NOON)).effect
 
 
 ORDER = 'forbid (principal, action == Assent::Action::"order", resource)'

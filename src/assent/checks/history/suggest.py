@@ -54,8 +54,8 @@ class ArgumentUsage:
         self.span.add(at)
         for one in value if isinstance(value, list) else [value]:
             self._add_number(one)
-            self.domains = _counted(self.domains, _domains(one))
-            self.folders = _counted(self.folders, _folders(one))
+            self.domains = _add_counts(self.domains, _domains(one))
+            self.folders = _add_counts(self.folders, _folders(one))
 
     def _add_number(self, value: Any) -> None:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -108,11 +108,11 @@ def _named_values(arguments: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[
             yield here[0] if len(here) == 1 else pointer_to(here), value
 
 
-def _counted(seen: Counter[str] | None, found: set[str] | None) -> Counter[str] | None:
-    if seen is None or found is None:
+def _add_counts(counts: Counter[str] | None, names: set[str] | None) -> Counter[str] | None:
+    if counts is None or names is None:
         return None
-    seen.update(found)
-    return seen if len(seen) <= MOST_KINDS else None
+    counts.update(names)
+    return counts if len(counts) <= MOST_KINDS else None
 
 
 def _domains(value: Any) -> set[str] | None:

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from assent.checks.hosts.matrix import WORDS, Row, directories, hints_of, hosts, objections
-from assent.checks.lint.rule import written
+from assent.checks.lint.rule import indented_json
 from assent.checks.lint.target import LintedTool, Target
 from assent.contract.tiers import Risk, Tier
 from assent.core.question import visible
@@ -49,7 +49,7 @@ def as_json(name: str, rows: Sequence[Row]) -> str:
         for one in (*hosts(), *directories())
     ]
     found = {"target": name, "sources": sources, "tools": [row.as_json() for row in rows]}
-    return written(found)
+    return indented_json(found)
 
 
 def as_html(name: str, rows: Sequence[Row]) -> str:

@@ -122,7 +122,7 @@ def edit_json(text: str, change: Edit) -> str:
     held = list(members(text, at))
     known = [one for one in held if one.key == last]
     if known:
-        return text[: known[-1].value] + _written(change.value, text, known[-1]) + text[known[-1].ends :]
+        return text[: known[-1].value] + _value_text(change.value, text, known[-1]) + text[known[-1].ends :]
     return _with(text, at, held, last, change.value)
 
 
@@ -151,10 +151,10 @@ def _with(text: str, at: int, held: list[Member], key: str, value: Any) -> str:
     before = text[held[-2].ends : last.begins].lstrip(" \t\r\n").removeprefix(",") if len(held) > 1 else None
     space = before if before is not None else text[at + 1 : last.begins] or " "
     colon = text[last.named : last.value]
-    return f"{text[: last.ends]},{space}{name}{colon}{_written(value, text, last)}{text[last.ends :]}"
+    return f"{text[: last.ends]},{space}{name}{colon}{_value_text(value, text, last)}{text[last.ends :]}"
 
 
-def _written(value: Any, text: str, beside: Member) -> str:
+def _value_text(value: Any, text: str, beside: Member) -> str:
     compact = text[beside.named : beside.value] == ":"
     return json.dumps(value, ensure_ascii=False, separators=(",", ":") if compact else None)
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
-from assent.checks.lint.rule import SEVERITIES, Finding, Rule, written
+from assent.checks.lint.rule import SEVERITIES, Finding, Rule, indented_json
 from assent.checks.lint.run import Report, all_rules
 from assent.core.question import counted, visible
 
@@ -56,7 +56,7 @@ def _summary(report: Report) -> str:
 
 def render_json(report: Report) -> str:
     """Return the report as JSON."""
-    return written(
+    return indented_json(
         {
             "target": report.target,
             "tools": len(report.tools),
@@ -84,7 +84,7 @@ def render_sarif(report: Report) -> str:
     ]
     driver = {"name": "assent", "version": version("assent"), "rules": [_rule(rule) for rule in listed]}
     run = {"tool": {"driver": driver}, "results": results, "columnKind": "unicodeCodePoints"}
-    return written({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
+    return indented_json({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(rule: Rule) -> dict[str, Any]:

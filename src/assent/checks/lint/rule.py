@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from assent.checks.lint.target import LintedTool, Target
 
 
-def written(value: Any) -> str:
+def indented_json(value: Any) -> str:
     """Return indented JSON with unescaped letters; lone surrogates stay escaped, because UTF-8 cannot encode them."""
     said = json.dumps(value, indent=2, ensure_ascii=False)
     return said.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -62,7 +62,7 @@ class Rule:
     except_profiles: tuple[str, ...] = ()
     mend: Callable[[LintedTool, str], Iterable[Edit]] | None = None
 
-    def asked(self, target: Target) -> bool:
+    def applies_to(self, target: Target) -> bool:
         named = target.profile.name
         return named not in self.except_profiles and (not self.profiles or named in self.profiles)
 

@@ -76,10 +76,10 @@ def lint(
 ) -> Report:
     """Run every rule; leave out findings that are suppressed with a reason."""
     shown = SEVERITIES[: SEVERITIES.index(least) + 1]
-    asked = [rule for rule in all_rules().values() if rule.asked(target) and rule.severity in shown]
+    rules = [rule for rule in all_rules().values() if rule.applies_to(target) and rule.severity in shown]
     chosen = set(only)
-    asked = [rule for rule in asked if not chosen or rule.name in chosen]
-    found = [finding for rule in asked for finding in _findings(rule, target)]
+    rules = [rule for rule in rules if not chosen or rule.name in chosen]
+    found = [finding for rule in rules for finding in _findings(rule, target)]
     order = {(one.name, one.file, one.line): index for index, one in enumerate(target.subjects)}
     found.sort(
         key=lambda one: (
@@ -99,7 +99,7 @@ def lint(
         else:
             used.add(covering)
             suppressed.append((finding, covering.because))
-    names = {rule.name for rule in asked}
+    names = {rule.name for rule in rules}
     idle = tuple(one for one in suppressions if one not in used and one.rule in names)
     return Report(target.name, target.subjects, tuple(left), tuple(suppressed), idle=idle, used=tuple(used))
 

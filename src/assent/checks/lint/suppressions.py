@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assent.checks.lint.rule import Finding, written
+from assent.checks.lint.rule import Finding, indented_json
 from assent.contract.files import homes_of
 from assent.contract.yaml_document import YamlDocument
 from assent.errors import Fault, FaultsError, SettingsError
@@ -61,7 +61,7 @@ def baseline_text(findings: Iterable[Finding], home: Path) -> str:
         for one in findings
     ]
     rows.sort(key=lambda row: (row["file"], row["tool"], row["rule"], row["at"]))
-    return written({"version": 1, "findings": rows}) + "\n"
+    return indented_json({"version": 1, "findings": rows}) + "\n"
 
 
 def less(report: Report, baseline: Baseline) -> Report:

@@ -37,7 +37,7 @@ class ToolCaller:
         self.held: asyncio.Task[None] | None = None
         """The task that keeps the connection open; it ends early if the server ends."""
         self._patience = patience
-        self.asked = 0
+        self.questions_asked = 0
         self._agrees = True
         self._unread = asyncio.Event()
 
@@ -101,7 +101,7 @@ class ToolCaller:
 
     async def answer(self, context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         """Answers an elicitation; URLs and forms that need free text are declined."""
-        self.asked += 1
+        self.questions_asked += 1
         schema = params.requested_schema if isinstance(params, types.ElicitRequestFormParams) else None
         content = _filled(schema) if schema is not None and self._agrees else None
         if content is None:

@@ -99,7 +99,7 @@ class ToolSession(Protocol):
     """A connection for calling tools; each call says how the server's questions are answered."""
 
     @property
-    def asked(self) -> int:
+    def questions_asked(self) -> int:
         """Number of questions so far."""
         ...
 
@@ -150,11 +150,11 @@ class StateSnapshot:
         settled: dict[str, str | None] = {}
         for tool in self._reads:
             outside = await self._outside()
-            first = await self._read(tool)
+            first = await self._read_answer(tool)
             if self.ended_by or self.silenced_by:
                 return
             self.changed_by[tool] = differing(outside, await self._outside())
-            if first is None or first != await self._read(tool):
+            if first is None or first != await self._read_answer(tool):
                 self.unsteady.add(_label(tool))
             elif _is_failure(first):
                 self._barren.add(_label(tool))
@@ -180,7 +180,7 @@ class StateSnapshot:
         found = {}
         for tool, argument in self._lookups:
             for value in values:
-                said = await self._read(tool, {argument: value})
+                said = await self._read_answer(tool, {argument: value})
                 if said is None:
                     break  # do not wait for it again
                 found[f"what {tool} returns for {argument} {json.dumps(value)}"] = said
@@ -225,12 +225,12 @@ class StateSnapshot:
         for tool in self._reads:
             if tool == besides or _label(tool) in self.unsteady or self.silenced_by:
                 continue
-            seen[_label(tool)] = said = await self._read(tool)
+            seen[_label(tool)] = said = await self._read_answer(tool)
             if said is None:
                 self._reads = tuple(one for one in self._reads if one != tool)
         return seen
 
-    async def _read(self, tool: str, arguments: Mapping[str, Any] | None = None) -> str | None:
+    async def _read_answer(self, tool: str, arguments: Mapping[str, Any] | None = None) -> str | None:
         """Return the answer of a read tool, or None if it does not answer."""
         try:
             result = await self._session.call(tool, arguments or {})

@@ -59,7 +59,7 @@ class ToolCheck:
         self._acted = False
         self._pointers = promises.secrets
         """Places of its secrets; a server under contract names them only in an answer without them."""
-        self._asked = session.asked
+        self._asked_before = session.questions_asked
         self._held = False
         self.calls = 0
         self.answered = 0
@@ -77,7 +77,7 @@ class ToolCheck:
         """Check every promise that these arguments can disprove."""
         promises = self._promises
         if promises.reads:
-            await self._read(arguments)
+            await self._check_read(arguments)
             return
         plain = {name: value for name, value in arguments.items() if name not in (promises.dry_run, promises.key)}
         if promises.dry_run:
@@ -88,15 +88,15 @@ class ToolCheck:
         """Make one more call that the user declines; last, because a no may last for a while."""
         if not self._promises.asks or not self._acted:
             return
-        if self._session.asked == self._asked:
+        if self._session.questions_asked == self._asked_before:
             if not self._promises.alone:
                 self._report(_ASKED, "no one was asked", arguments)
             return
         plain = {name: value for name, value in arguments.items() if name != self._promises.dry_run}
-        before = self._session.asked
+        before = self._session.questions_asked
         work = self._call({**plain, **self._promises.in_earnest}, new_key(), agree=False)
         result, changed = await self._state_snapshot.around(work, self._promises.tool)
-        if self._session.asked > before:
+        if self._session.questions_asked > before:
             self._unchanged(changed, _ASKED, "a call that its user declined changed", arguments)
             if result is not None and not result.get("isError"):
                 self._report(_ASKED, "a call that its user declined was answered", arguments)
@@ -111,7 +111,7 @@ class ToolCheck:
             return None
         return check
 
-    async def _read(self, arguments: Arguments) -> None:
+    async def _check_read(self, arguments: Arguments) -> None:
         first, changed = await self._state_snapshot.around(self._call(arguments), self._promises.tool)
         self._unchanged(changed, _READS, "a read changed", arguments)
         if first is not None and self._promises.secrets:

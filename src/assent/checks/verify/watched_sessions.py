@@ -22,8 +22,8 @@ class _WatchedSession:
         self._session, self._around = session, around
 
     @property
-    def asked(self) -> int:
-        return self._session.asked
+    def questions_asked(self) -> int:
+        return self._session.questions_asked
 
     async def call(
         self, tool: str, arguments: Mapping[str, Any], *, key: str | None = None, agree: bool = True

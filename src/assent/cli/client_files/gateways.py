@@ -67,7 +67,7 @@ def gateway_of(client: str, table: Sequence[Any], *, make_key: bool, taken: Coll
     """The gateway of a table, as its configuration says, or a new one. A preview makes no key."""
     name = _name(client, table)
     file = _folder() / f"{name}.yaml"
-    kept = _read(file)
+    kept = _read_port_and_key(file)
     if kept is not None:
         return ClientGateway(file, name, *kept)
     return ClientGateway(file, name, _free_port(taken), secrets.token_urlsafe(24) if make_key else _NOT_YET)
@@ -75,7 +75,7 @@ def gateway_of(client: str, table: Sequence[Any], *, make_key: bool, taken: Coll
 
 def gateway_commands() -> dict[str, str]:
     """The commands that start the gateways of clients, by the address that clients use."""
-    found = [(file, _read(file)) for file in sorted(_folder().glob("*.yaml"))]
+    found = [(file, _read_port_and_key(file)) for file in sorted(_folder().glob("*.yaml"))]
     gateways = [ClientGateway(file, file.stem, *kept) for file, kept in found if kept is not None]
     return {one.url: one.command for one in gateways}
 
@@ -102,7 +102,7 @@ def _short(text: str) -> str:
     return plain if plain == text else f"{plain}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
 
 
-def _read(file: Path) -> tuple[int, str] | None:
+def _read_port_and_key(file: Path) -> tuple[int, str] | None:
     """The port and the key in a client's configuration, or None if it has none."""
     from assent.contract.yaml_document import YamlDocument
 
@@ -118,6 +118,6 @@ def _free_port(more: Collection[int]) -> int:
     from assent.cli.shared.upstream_entries import has_upstreams
     from assent.config.load import user_file
 
-    taken = {*more, *(found[0] for file in _folder().glob("*.yaml") if (found := _read(file)))}
+    taken = {*more, *(found[0] for file in _folder().glob("*.yaml") if (found := _read_port_and_key(file)))}
     taken |= {DEFAULT_PORT} if user_file().exists() and has_upstreams(user_file()) else set()
     return next(port for port in range(DEFAULT_PORT, DEFAULT_PORT + 1000) if port not in taken)

@@ -44,27 +44,27 @@ class JsonFile:
     def replace(self, path: Sequence[Any], value: Any) -> None:
         """Put another value in place of the one at this path."""
         node = self._at(path)
-        self._edits.append((node.start, node.end, _written(value)))
+        self._edits.append((node.start, node.end, _json_text(value)))
 
     def prepend(self, path: Sequence[Any], items: Sequence[str]) -> None:
         """Put texts before the items of the list at this path, spaced as the list is."""
         node = self._at(path)
         first = next(iter(node.parts.values()), None)
         if first is None:
-            self._edits.append((node.start + 1, node.start + 1, ", ".join(map(_written, items))))
+            self._edits.append((node.start + 1, node.start + 1, ", ".join(map(_json_text, items))))
             return
         space = self._space_before(first.start) or " "
-        self._edits.append((first.start, first.start, "".join(f"{_written(item)},{space}" for item in items)))
+        self._edits.append((first.start, first.start, "".join(f"{_json_text(item)},{space}" for item in items)))
 
     def append(self, path: Sequence[Any], value: Any) -> None:
         """Put a value after the items of the list at this path, spaced as the list is."""
         node = self._at(path)
         last = next(reversed(list(node.parts.values())), None)
         if last is None:
-            self._edits.append((node.start + 1, node.start + 1, _written(value)))
+            self._edits.append((node.start + 1, node.start + 1, _json_text(value)))
             return
         space = self._space_before(last.start) or " "
-        self._edits.append((last.node.end, last.node.end, f",{space}{_written(value)}"))
+        self._edits.append((last.node.end, last.node.end, f",{space}{_json_text(value)}"))
 
     def drop_first(self, path: Sequence[Any], count: int) -> None:
         """Remove the first items of the list at this path, with the space after them."""
@@ -77,7 +77,7 @@ class JsonFile:
         """Add a member to the object at this path, after another member or at the end."""
         node = self._at(path)
         beside = node.parts[after] if after is not None else next(reversed(list(node.parts.values())), None)
-        text = f"{_written(key)}: {_written(value)}"
+        text = f"{_json_text(key)}: {_json_text(value)}"
         if beside is None:
             self._edits.append((node.start + 1, node.start + 1, text))
             return
@@ -87,8 +87,8 @@ class JsonFile:
     def put_instead(self, path: Sequence[Any], key: Any, new_key: str, value: Any) -> None:
         """Put another part in place of one in the container at this path."""
         part = self._at(path).parts[key]
-        name = f"{_written(new_key)}: " if isinstance(key, str) else ""
-        self._edits.append((part.start, part.node.end, name + _written(value)))
+        name = f"{_json_text(new_key)}: " if isinstance(key, str) else ""
+        self._edits.append((part.start, part.node.end, name + _json_text(value)))
 
     def remove(self, path: Sequence[Any], keys: Iterable[Any]) -> None:
         """Remove parts of the container at this path with the lines they leave empty."""
@@ -191,7 +191,7 @@ class _Parser:
         return ValueError(f"line {self._text.count(chr(10), 0, at) + 1}: {what}")
 
 
-def _written(value: Any) -> str:
+def _json_text(value: Any) -> str:
     if not isinstance(value, Mapping):
         return json.dumps(value, ensure_ascii=False)
-    return "{" + ", ".join(f"{_written(key)}: {_written(inner)}" for key, inner in value.items()) + "}"
+    return "{" + ", ".join(f"{_json_text(key)}: {_json_text(inner)}" for key, inner in value.items()) + "}"

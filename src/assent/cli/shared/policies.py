@@ -96,4 +96,4 @@ def call_of(request: Request, loaded: LoadedPolicies) -> Call:
 
 def judge(call: Call, loaded: LoadedPolicies, now: float) -> PolicyVerdict:
     """What all policies decide about a call."""
-    return loaded.engine.judge_tool(call.principal, call.tool).joined(loaded.engine.judge_call(call, now))
+    return loaded.engine.judge_tool(call.principal, call.tool).combine(loaded.engine.judge_call(call, now))

@@ -66,7 +66,7 @@ class Chosen:
         """
         files = contract_paths(self.contracts)
         written = load_written(files)
-        read = _read(self, written, env)
+        read = _read_target(self, written, env)
         _warn_unmatched(written, read.target)
         beside = suppressions_beside(files, tuple(all_rules()))
         ours = [one for one in beside if one.tool in read.target.names]
@@ -139,7 +139,7 @@ def _warn_unmatched(written: Sequence[WrittenContract], target: Target) -> None:
         click.echo(f"{len(unmatched) - _MOST_WARNINGS} more contracts match no tool of it", err=True)
 
 
-def _read(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, str] | None) -> LintInput:
+def _read_target(what: Chosen, written: Sequence[WrittenContract], env: Mapping[str, str] | None) -> LintInput:
     said_by = named_profile(what.profile)
     path = Path(what.target or "")
     if what.target is not None and (settings := _naming(what.target, what.config)) is not None:

@@ -40,7 +40,7 @@ def add_upstreams(path: Path, upstreams: Mapping[str, Mapping[str, Any]], new_fi
 
 def remove_upstreams(path: Path, upstreams: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Remove the upstreams that are in a configuration just so; return their names."""
-    file = _read(path)
+    file = _load_file(path)
     held = file.data.get("upstreams")
     gone = [name for name, one in upstreams.items() if isinstance(held, dict) and held.get(name) == one]
     if gone:
@@ -51,19 +51,19 @@ def remove_upstreams(path: Path, upstreams: Mapping[str, Mapping[str, Any]]) -> 
 
 def has_upstreams(path: Path) -> bool:
     """Whether a configuration has any upstream."""
-    return bool(_read(path).data.get("upstreams"))
+    return bool(_load_file(path).data.get("upstreams"))
 
 
 def lock_file_beside(path: Path) -> Path | None:
     """The lock file that a configuration uses, if it exists."""
-    pins = _read(path).data.get("pins")
+    pins = _load_file(path).data.get("pins")
     lock = path.parent / (LOCK if pins is None else str(pins))
     return lock if lock.is_file() else None
 
 
 def with_upstreams(path: Path, upstreams: Mapping[str, Mapping[str, Any]], new_file: str = "") -> str:
     """The text of the configuration with more upstreams; raises SettingsError as `add_upstreams` does."""
-    file = _read(path) if path.exists() else YamlFile(new_file or _NEW_FILE)
+    file = _load_file(path) if path.exists() else YamlFile(new_file or _NEW_FILE)
     if not isinstance(file.data.get("upstreams"), dict):
         file.data["upstreams"] = {}
     held = file.data["upstreams"]
@@ -87,7 +87,7 @@ def _create_private(path: Path) -> None:
         path.touch(mode=0o600)
 
 
-def _read(path: Path) -> YamlFile:
+def _load_file(path: Path) -> YamlFile:
     text = read_text(path, "Name another file with -c")
     try:
         file = YamlFile(text)

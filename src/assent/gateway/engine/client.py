@@ -61,7 +61,7 @@ def ask(
             if kind_of_answer == wire.REPLACED:
                 time.sleep(_PAUSE)  # The older engine ends; the next one is of this version.
                 continue
-            return _read(kind_of_answer, said)
+            return _parse_answer(kind_of_answer, said)
     finally:
         os.close(place.descriptor)
     raise Unavailable(f"the engine takes no requests (its log is {place.log})")
@@ -82,7 +82,7 @@ def _exchange(connection: socket.socket, message: bytes, within: float) -> tuple
         return b"", b""
 
 
-def _read(kind: bytes, said: bytes) -> dict[str, Any]:
+def _parse_answer(kind: bytes, said: bytes) -> dict[str, Any]:
     if kind == wire.ANSWER:
         answer: dict[str, Any] = json.loads(said)
         return answer

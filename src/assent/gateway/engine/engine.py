@@ -312,9 +312,9 @@ class Door:
         self._connection, self._frames, self._streams = connection, wire.Frames(), list[int]()
         self._ready: asyncio.Queue[tuple[bytes, bytes] | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(connection, self._read)
+        self._loop.add_reader(connection, self._receive_frames)
 
-    def _read(self) -> None:
+    def _receive_frames(self) -> None:
         flags = getattr(socket, "MSG_CMSG_CLOEXEC", 0)
         try:
             data, streams, _, _ = socket.recv_fds(self._connection, 65536, 3, flags)

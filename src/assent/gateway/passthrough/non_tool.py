@@ -187,9 +187,9 @@ class Passthrough:
     def server_info(self) -> dict[str, Any]:
         name, link = next(iter(self._links.items())) if len(self._links) == 1 else ("", None)
         info = link.described.info if link is not None and link.described else None
-        return self._seen(name, info) if info else {"name": "assent", "version": version("assent")}
+        return self._without_hidden_text(name, info) if info else {"name": "assent", "version": version("assent")}
 
-    def _seen(self, name: str, said: dict[str, Any]) -> dict[str, Any]:
+    def _without_hidden_text(self, name: str, said: dict[str, Any]) -> dict[str, Any]:
         """What an upstream says of itself, as agents get it."""
         cleaned: dict[str, Any] = self._runtime.hidden_text.clean(name, said)
         return cleaned
@@ -214,7 +214,7 @@ class Passthrough:
             for name, one in known.items()
             if one.instructions
         }
-        texts = {name: str(self._seen(name, one)["instructions"]) for name, one in said.items()}
+        texts = {name: str(self._without_hidden_text(name, one)["instructions"]) for name, one in said.items()}
         alone = len(self._links) == 1
         instructions = [text if alone else f"{name}: {text}" for name, text in texts.items()]
         capabilities = merge_capabilities([one.capabilities for one in known.values()])

@@ -33,15 +33,15 @@ class Outlet:
         self._size, self._waits, self._closed = 0, False, False
         self._is_done = asyncio.Event()
         self._thread: queue.SimpleQueue[bytes | None] | None = None
-        self._descriptor, self._write = self._opened(descriptor)
+        self._descriptor, self._write = self._open_output(descriptor)
 
-    def _opened(self, descriptor: int) -> tuple[int, Callable[[memoryview], int]]:
+    def _open_output(self, descriptor: int) -> tuple[int, Callable[[memoryview], int]]:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISSOCK(mode):
             shared = socket.socket(fileno=descriptor)
             self._socket = shared
             return descriptor, lambda data: shared.send(data, socket.MSG_DONTWAIT)
-        if stat.S_ISFIFO(mode) and (own := _opened_again(descriptor, os.O_WRONLY)) is not None:
+        if stat.S_ISFIFO(mode) and (own := _reopen(descriptor, os.O_WRONLY)) is not None:
             return own, lambda data: os.write(own, data)
         self._thread = queue.SimpleQueue()
         threading.Thread(target=self._run, args=(descriptor, self._thread), daemon=True).start()
@@ -113,7 +113,7 @@ class Outlet:
             self._loop.call_soon_threadsafe(self._is_done.set)
 
 
-def _opened_again(descriptor: int, way: int) -> int | None:
+def _reopen(descriptor: int, way: int) -> int | None:
     """The same pipe or device for this process alone, which never waits; None where it cannot be opened again.
 
     A named pipe whose writer has left is not opened again: the end would never be reported. Its reads do not wait.
@@ -141,7 +141,7 @@ class StandardStreams:
         self._input = descriptors[0]
         mode = os.fstat(self._input).st_mode
         if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
-            self._input = _opened_again(self._input, os.O_RDONLY) or self._input
+            self._input = _reopen(self._input, os.O_RDONLY) or self._input
         self._socket = socket.socket(fileno=self._input) if stat.S_ISSOCK(mode) else None
         self._held, self._reads, self._over, self._is_closed = b"", False, False, False
         self._lines: deque[bytes] = deque()
@@ -172,12 +172,12 @@ class StandardStreams:
         if self._reads:
             return
         try:
-            self._loop.add_reader(self._input, self._read)
+            self._loop.add_reader(self._input, self._read_input)
             self._reads = True
         except PermissionError:  # A file: it can always be read.
-            self._read()
+            self._read_input()
 
-    def _read(self) -> None:
+    def _read_input(self) -> None:
         # Another process may read here too: where nothing is left for this one, it does not wait for more.
         try:
             if self._socket is not None:

@@ -275,7 +275,7 @@ class StdioGateway:
     async def _describe(self, method: str, answer: dict[str, Any]) -> None:
         answer = await self._tools.clean(method, answer)
         if method in CLEANED and "result" in answer:
-            shown = self._current().others.filtered(self._principal, answer["result"], self._server.name)
+            shown = self._current().others.filter_list(self._principal, answer["result"], self._server.name)
             answer = {**answer, "result": shown}
         self.tell(answer)
 

@@ -33,7 +33,7 @@ _REFUSALS = ("api.not_entitled", "api.unknown")
 async def show_entry(asked: ApiRequest) -> dict[str, Any]:
     """Show one entry with its proof."""
     # Payload is shown to an auditor who asked for it in the last five minutes.
-    row, line = await _found(asked)
+    row, line = await _find_entry(asked)
     looked = await _has_looked(asked, str(row.index))
     proof = asked.ports.evidence
     return {
@@ -55,7 +55,7 @@ async def show_entry(asked: ApiRequest) -> dict[str, Any]:
 )
 async def read_values(asked: ApiRequest) -> dict[str, Any]:
     """Show all values of an entry. Each look is itself an entry."""
-    row, _ = await _found(asked)
+    row, _ = await _find_entry(asked)
     if not may_look(asked.principal):
         facts = {"action": "look", "entry": row.index, "code": "api.not_entitled"}
         asked.ports.store.append(Entry("denial", asked.ports.now(), facts, principal_values(asked.principal)))
@@ -111,7 +111,7 @@ def may_look(principal: Principal) -> bool:
     return AUDITOR in principal.roles and principal.kind == "human" and not principal.has_agent
 
 
-async def _found(asked: ApiRequest) -> tuple[RawLogRow, ActivityLine]:
+async def _find_entry(asked: ApiRequest) -> tuple[RawLogRow, ActivityLine]:
     """The entry with its line, if it is this person's to see; another tenant's is as unknown as none."""
     check_reader(asked.principal)
     name = asked.names["entry"]
@@ -120,7 +120,7 @@ async def _found(asked: ApiRequest) -> tuple[RawLogRow, ActivityLine]:
     wanted = ActivityFilter(tenant=record_scope_of(asked.principal).tenant, every=True)
     if rows and rows[0].index == index:
         reader = ActivityReader(asked.ports.store, wanted, templates_of(asked.ports.catalogue()), 1)
-        if line := await reader.one(index):
+        if line := await reader.find_line(index):
             return rows[0], line
     raise ApiProblem("api.unknown", "There is no such entry.")
 

@@ -159,7 +159,7 @@ async def read_findings(signer: AuditLogSigner, since: int, until: int, progress
     found, callers, entries = Findings(since, until), PrincipalIndex(), StoredEntries(signer.store, progress)
     for start in range(max(0, first - LOOK_BACK), length, PIECE):
         for raw in await entries.rows(start, min(length, start + PIECE)):
-            row = callers.read(raw.index, raw.leaf, raw.vals)
+            row = callers.read_entry(raw.index, raw.leaf, raw.vals)
             if since <= row.leaf.at < until:
                 found.add(row)
         progress(start)

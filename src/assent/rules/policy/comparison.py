@@ -107,7 +107,7 @@ def _compare_tool(old: PolicyEngine, new: PolicyEngine, one: Tool, other: Tool, 
     def judge(engine: PolicyEngine, tool: Tool) -> Judge:
         def decide(assignment: Assignment) -> PolicyVerdict:
             call = call_of(assignment, tool)
-            return engine.judge_tool(call.principal, tool).joined(
+            return engine.judge_tool(call.principal, tool).combine(
                 engine.judge_call(call, moment_of(assignment), used_percent_of(assignment))
             )
 
@@ -116,7 +116,7 @@ def _compare_tool(old: PolicyEngine, new: PolicyEngine, one: Tool, other: Tool, 
     def example(assignment: Assignment) -> dict[str, Any]:
         return {
             "tool": other.name,
-            **_told(assignment, varied),
+            **_describe_assignment(assignment, varied),
             "arguments": dict(call_of(assignment, other).arguments),
         }
 
@@ -142,7 +142,7 @@ def _compare_others(old: PolicyEngine, new: PolicyEngine, action: str, kind: str
 
     def example(assignment: Assignment) -> dict[str, Any]:
         told = {place: value for place, value in assignment.items() if place != ("resource",)}
-        return {"request": action, member: assignment["resource",], **_told(told, varied)}
+        return {"request": action, member: assignment["resource",], **_describe_assignment(told, varied)}
 
     _enumerate(judge(old), judge(new), varied, most, found, action, example)
 
@@ -192,7 +192,7 @@ def _simplified(
     return assignment
 
 
-def _told(assignment: Assignment, varied: Mapping[Any, list[Any]]) -> dict[str, Any]:
+def _describe_assignment(assignment: Assignment, varied: Mapping[Any, list[Any]]) -> dict[str, Any]:
     """What a person reads of a request: kind and mode, and everything that is not ordinary."""
     told: dict[str, Any] = {"kind": assignment["kind",], "mode": assignment["mode",]}
     for place, value in assignment.items():

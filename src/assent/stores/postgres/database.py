@@ -137,7 +137,7 @@ class Database:
         local = ", ".join(f"set_config('{name}', '{_quoted(value)}', true)" for name, value in settings)
         return f"{first}; SELECT {local};{rest}"
 
-    async def read(self, pool: Any, query: Callable[[Any], Awaitable[T]]) -> T:
+    async def run_query(self, pool: Any, query: Callable[[Any], Awaitable[T]]) -> T:
         """Run a query on a connection of the pool, or on the pool itself, which borrows one for each statement."""
         if not self.pooled:
             return await query(pool)

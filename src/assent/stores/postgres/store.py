@@ -63,7 +63,7 @@ class PostgresStore(SqlStore):
         return version
 
     async def _fetch(self, name: str, *values: Any) -> list[Any]:
-        found: list[Any] = await self._retry_read(lambda: self._read(lambda on: on.fetch(SQL[name], *values)))
+        found: list[Any] = await self._retry_read(lambda: self._run_query(lambda on: on.fetch(SQL[name], *values)))
         return found
 
     async def _fetch_by_id(self, name: str, *ids: str) -> list[Any]:
@@ -72,8 +72,8 @@ class PostgresStore(SqlStore):
     def _list_value(self, values: list[str]) -> list[str]:
         return values
 
-    def _read(self, query: Callable[[Any], Awaitable[T]]) -> Awaitable[T]:
-        return self._database.read(self._pool, query)
+    def _run_query(self, query: Callable[[Any], Awaitable[T]]) -> Awaitable[T]:
+        return self._database.run_query(self._pool, query)
 
     async def _retry_read(self, read: Callable[[], Awaitable[T]]) -> T:
         """Run a read, and repeat it if the session was cut: after a server restart, every session of the pool may
@@ -95,7 +95,7 @@ class PostgresStore(SqlStore):
         return await self._writer.run(operation)
 
     async def _loaded(self, operation: StoreOperation[Any]) -> Records:
-        return await self._retry_read(lambda: self._read(lambda on: load(on, [operation])))
+        return await self._retry_read(lambda: self._run_query(lambda on: load(on, [operation])))
 
     async def wait_until_ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:
         self._listener.ensure_listening()

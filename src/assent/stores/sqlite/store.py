@@ -37,7 +37,7 @@ class SqliteStore(SqlStore):
         self.check = self._writer.check
         super().__init__(self._writer.run)
 
-    def _read(self, query: Callable[[Tables], T]) -> T:
+    def _run_query(self, query: Callable[[Tables], T]) -> T:
         try:
             return query(self._tables)
         except sqlite3.ProgrammingError:
@@ -46,7 +46,7 @@ class SqliteStore(SqlStore):
             raise failure(self._path, error) from error
 
     async def _fetch(self, name: str, *values: Any) -> list[Any]:
-        return self._read(lambda tables: tables.rows(name, values))
+        return self._run_query(lambda tables: tables.rows(name, values))
 
     _fetch_by_id = _fetch
 
@@ -54,7 +54,7 @@ class SqliteStore(SqlStore):
         return json.dumps(values)
 
     async def _loaded(self, operation: StoreOperation[Any]) -> Records:
-        return self._read(lambda tables: tables.load([operation]))
+        return self._run_query(lambda tables: tables.load([operation]))
 
     def append(self, entry: Entry) -> None:
         self._writer.note(entry_row(entry))

@@ -20,13 +20,13 @@ _MEANT = {wire.removesuffix("Hint").lower(): wire for wire in WIRE_NAMES.values(
 
 def check_foreign_hint_names(tool: LintedTool) -> Iterator[RawFinding]:
     for name in tool.annotations:
-        wire = meant(name)
+        wire = hint_meant_by(name)
         if wire is not None and name != wire:
             yield RawFinding(
                 f"the hint is called {wire}; hosts do not read {name}", f"/annotations/{name}", f"Rename it to {wire}."
             )
     for name in tool.definition:
-        wire = meant(name)
+        wire = hint_meant_by(name)
         if wire is not None:
             yield RawFinding(
                 f"{name} stands beside the annotations, where hosts do not look",
@@ -35,7 +35,7 @@ def check_foreign_hint_names(tool: LintedTool) -> Iterator[RawFinding]:
             )
 
 
-def meant(name: str) -> str | None:
+def hint_meant_by(name: str) -> str | None:
     """The hint that a name means, in whatever spelling: `readOnly`, `read_only_hint`, `ReadonlyHint`."""
     plain = "".join(character for character in str(name)[:40].lower() if character.isalnum())
     return _MEANT.get(plain.removesuffix("hint"))
@@ -43,7 +43,7 @@ def meant(name: str) -> str | None:
 
 def mend_foreign_hint_names(tool: LintedTool, at: str) -> Iterator[Edit]:
     place, _, foreign = at.rpartition("/")
-    name, value = meant(foreign), tool.annotations.get(foreign)
+    name, value = hint_meant_by(foreign), tool.annotations.get(foreign)
     if tool.contract is not None or place != "/annotations" or name is None or not isinstance(value, bool):
         return
     if tool.annotations.get(name) is value:
