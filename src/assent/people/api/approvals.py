@@ -13,7 +13,7 @@ from assent.core.outcome import Refusal
 from assent.core.principal import Principal
 from assent.core.record_scope import record_scope_of
 from assent.core.shown_records import approval_as_json
-from assent.people.api.fields import ID, Limit, OneOf, PlaceInList, WholeNumber, closed, written
+from assent.people.api.fields import ID, Limit, OneOf, PlaceInList, WholeNumber, closed, cursor_text
 from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
 from assent.pipeline.approve import approve, find
@@ -101,10 +101,10 @@ async def list_approvals(asked: ApiRequest) -> dict[str, Any]:
             if state in ("all", one.state_at(now).value):
                 found.append(one)
             if len(found) == limit:
-                return _listed(found, asked.principal, now, place)
+                return _page_as_json(found, asked.principal, now, place)
         if len(page) < PAGE:
-            return _listed(found, asked.principal, now, None)
-    return _listed(found, asked.principal, now, place)
+            return _page_as_json(found, asked.principal, now, None)
+    return _page_as_json(found, asked.principal, now, place)
 
 
 def _is_urgent(asked: ApiRequest) -> bool:
@@ -119,7 +119,7 @@ async def _urgent(asked: ApiRequest) -> dict[str, Any]:
     skip, limit = query.get("skip", 0), query.get("limit", 100)
     found = await asked.ports.store.urgent_approvals(now, **whose, skip=skip, limit=limit)
     count, _ = await asked.ports.store.count_pending(now, **whose)
-    return {**_listed(found, asked.principal, now, None), "count": count}
+    return {**_page_as_json(found, asked.principal, now, None), "count": count}
 
 
 async def _decided(asked: ApiRequest) -> dict[str, Any]:
@@ -127,7 +127,7 @@ async def _decided(asked: ApiRequest) -> dict[str, Any]:
     found = await asked.ports.store.decided_approvals(
         tenant=reach.tenant, requester=reach.principal, limit=asked.query.get("limit", 100)
     )
-    return _listed(found, asked.principal, asked.ports.now(), None)
+    return _page_as_json(found, asked.principal, asked.ports.now(), None)
 
 
 async def _page(asked: ApiRequest, after: Cursor | None, pending_at: float | None) -> list[Approval]:
@@ -137,10 +137,10 @@ async def _page(asked: ApiRequest, after: Cursor | None, pending_at: float | Non
     )
 
 
-def _listed(found: list[Approval], principal: Principal, now: float, place: Cursor | None) -> dict[str, Any]:
+def _page_as_json(found: list[Approval], principal: Principal, now: float, place: Cursor | None) -> dict[str, Any]:
     return {
         "approvals": [as_json(one, principal, now) for one in found],
-        "next": written(place) if place is not None else None,
+        "next": cursor_text(place) if place is not None else None,
     }
 
 

@@ -61,7 +61,7 @@ async def list_entries(asked: ApiRequest) -> dict[str, Any]:
         page = await asked.ports.store.sealed(after=after, limit=PAGE)
         for row in page:
             after, one = row.index, entry_json(row)
-            if _wanted(one, asked):
+            if _matches_query(one, asked):
                 found.append(one)
             if len(found) == limit:
                 return {"entries": found, "next": after}
@@ -97,7 +97,7 @@ def check_reader(principal: Principal) -> None:
         raise ApiProblem("api.not_entitled", "The log is for people with the role operator, auditor or approver.")
 
 
-def _wanted(one: dict[str, Any], asked: ApiRequest) -> bool:
+def _matches_query(one: dict[str, Any], asked: ApiRequest) -> bool:
     """Entries that name no tenant, or whose values were erased, are the operators' alone."""
     tenant = record_scope_of(asked.principal).tenant
     if tenant is not None and one["values"].get("tenant") != tenant:

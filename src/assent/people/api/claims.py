@@ -12,7 +12,7 @@ from assent.core.claims import ClaimRecord, State
 from assent.core.outcome import Refusal
 from assent.core.record_scope import record_scope_of
 from assent.core.shown_records import claim_as_json
-from assent.people.api.fields import Limit, OneOf, PlaceInList, closed, written
+from assent.people.api.fields import Limit, OneOf, PlaceInList, closed, cursor_text
 from assent.people.api.operation import ApiRequest, get, post
 from assent.people.api.problems import ApiProblem
 from assent.pipeline.settle import settle
@@ -71,10 +71,10 @@ async def list_claims(asked: ApiRequest) -> dict[str, Any]:
             if state in ("all", one.state_at(now).value):
                 found.append(one)
             if len(found) == limit:
-                return _listed(found, now, asked.ports.keyed_hash, place)
+                return _page_as_json(found, now, asked.ports.keyed_hash, place)
         if len(page) < PAGE:
-            return _listed(found, now, asked.ports.keyed_hash, None)
-    return _listed(found, now, asked.ports.keyed_hash, place)
+            return _page_as_json(found, now, asked.ports.keyed_hash, None)
+    return _page_as_json(found, now, asked.ports.keyed_hash, place)
 
 
 async def _page(asked: ApiRequest, after: Cursor | None, state: str) -> list[ClaimRecord]:
@@ -89,12 +89,12 @@ async def _page(asked: ApiRequest, after: Cursor | None, state: str) -> list[Cla
     )
 
 
-def _listed(
+def _page_as_json(
     found: list[ClaimRecord], now: float, keyed_hash: Callable[[str], str], place: Cursor | None
 ) -> dict[str, Any]:
     return {
         "claims": [claim_as_json(one, now, keyed_hash) for one in found],
-        "next": written(place) if place is not None else None,
+        "next": cursor_text(place) if place is not None else None,
     }
 
 

@@ -31,7 +31,7 @@ _REFUSALS = ("api.not_entitled", "api.unknown")
 async def list_connections(asked: ApiRequest) -> dict[str, Any]:
     """List the upstreams that need a connection, and whether you have one."""
     _check_person(asked.principal)
-    return {"connections": [await _shown(asked, name) for name in _upstreams(asked)]}
+    return {"connections": [await _connection_as_json(asked, name) for name in _upstreams(asked)]}
 
 
 @post("/api/connections/{upstream}/disconnect", "Connection", who=_OWN, refusals=_REFUSALS)
@@ -40,7 +40,7 @@ async def disconnect(asked: ApiRequest) -> dict[str, Any]:
     name, end = upstream_of(asked), load_feature("oauth_sign_in").disconnect
     await end(asked.state.vault, name, connection_owner(asked, name), asked.principal)
     asked.state.forget_credential(name, connection_owner(asked, name))
-    return await _shown(asked, name)
+    return await _connection_as_json(asked, name)
 
 
 @post(
@@ -61,7 +61,7 @@ async def keep_key(asked: ApiRequest) -> dict[str, Any]:
         raise ApiProblem("api.invalid", "key: use printable ASCII characters.")
     await asked.state.vault.put(name, connection_owner(asked, name), {"key": key}, by=asked.principal)
     asked.state.forget_credential(name, connection_owner(asked, name))
-    return await _shown(asked, name)
+    return await _connection_as_json(asked, name)
 
 
 def upstream_of(asked: ApiRequest) -> str:
@@ -91,7 +91,7 @@ def _upstreams(asked: ApiRequest) -> list[str]:
     return sorted(name for name, one in asked.state.settings.upstreams.items() if one.auth is not None)
 
 
-async def _shown(asked: ApiRequest, name: str) -> dict[str, Any]:
+async def _connection_as_json(asked: ApiRequest, name: str) -> dict[str, Any]:
     settings = asked.state.settings.upstreams[name]
     owner = owner_of(asked.principal) if settings.identity == "per_user" else SHARED
     kept = await asked.state.vault.get(name, owner)

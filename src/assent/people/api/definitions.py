@@ -63,7 +63,7 @@ async def list_definitions(asked: ApiRequest) -> dict[str, Any]:
     check_operator(asked.principal)
     upstream = asked.query.get("upstream")
     found = [one for one in asked.state.definition_changes() if upstream in (None, one.upstream)][:MOST_SHOWN]
-    kept = await _kept(asked)
+    kept = await _load_kept_withheld(asked)
     return {
         "definitions": [as_json(one, kept) for one in found],
         "pinned": asked.state.has_lock_file(),
@@ -75,7 +75,7 @@ async def list_definitions(asked: ApiRequest) -> dict[str, Any]:
 async def accept_definitions(asked: ApiRequest) -> dict[str, Any]:
     """Accept definitions exactly as they were shown, in the lock file or in the store."""
     check_operator(asked.principal)
-    chosen = _chosen(asked, asked.body["accept"])  # If one changed since it was shown, none is accepted.
+    chosen = _find_changes(asked, asked.body["accept"])  # If one changed since it was shown, none is accepted.
     for one in chosen:
         if one.is_listed_twice:
             raise ApiProblem(
@@ -97,7 +97,7 @@ async def accept_definitions(asked: ApiRequest) -> dict[str, Any]:
 async def keep_withheld(asked: ApiRequest) -> dict[str, Any]:
     """Keep definitions withheld exactly as they are now, with a reason."""
     check_operator(asked.principal)
-    chosen, reason, now = _chosen(asked, asked.body["keep"]), asked.body["reason"].strip(), asked.ports.now()
+    chosen, reason, now = _find_changes(asked, asked.body["keep"]), asked.body["reason"].strip(), asked.ports.now()
     if not reason:
         raise ApiProblem("api.invalid", "reason: say why it stays withheld.")
     for one in chosen:
@@ -108,7 +108,7 @@ async def keep_withheld(asked: ApiRequest) -> dict[str, Any]:
     return {"kept": len(chosen)}
 
 
-def _chosen(asked: ApiRequest, wanted: Sequence[Mapping[str, str]]) -> list[DefinitionChange]:
+def _find_changes(asked: ApiRequest, wanted: Sequence[Mapping[str, str]]) -> list[DefinitionChange]:
     """The changes that are meant, each as it was shown."""
     there = {(one.upstream, one.change.tool): one for one in asked.state.definition_changes()}
     found = list[DefinitionChange]()
@@ -124,7 +124,7 @@ def _chosen(asked: ApiRequest, wanted: Sequence[Mapping[str, str]]) -> list[Defi
     return found
 
 
-async def _kept(asked: ApiRequest) -> dict[str, dict[str, Any]]:
+async def _load_kept_withheld(asked: ApiRequest) -> dict[str, dict[str, Any]]:
     documents = await asked.ports.store.documents(KIND, asked.ports.now(), limit=10_000)
     return {one.id: orjson.loads(one.body) for one in documents}
 

@@ -73,7 +73,7 @@ def _cursor(given: str) -> Cursor:
     return float(at), name
 
 
-def written(place: Cursor) -> str:
+def cursor_text(place: Cursor) -> str:
     """A place as a cursor. The time is written so that it is read back as it was."""
     return f"{place[0]:.9f}~{place[1]}"
 

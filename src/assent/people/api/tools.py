@@ -49,13 +49,13 @@ class ToolFilter(TypedDict, total=False):
 async def list_tools(asked: ApiRequest) -> dict[str, Any]:
     """List the tools the caller may see; for operators also those withheld, with the reason."""
     query, used = asked.query, await _last_used(asked)
-    shown = [] if query.get("state") in ("withheld", "changed") else _seen(asked)
+    shown = [] if query.get("state") in ("withheld", "changed") else _tools_of_caller(asked)
     found = [one for one in shown if _fits(one, asked, used)]
     found.sort(key=lambda tool: tool.name)
     after, limit = query.get("after", ""), query.get("limit", MOST_LISTED)
     page = [tool for tool in found if tool.name > after][: limit + 1]
     said: dict[str, Any] = {
-        "tools": [_listed(tool, asked, used) for tool in page[:limit]],
+        "tools": [_tool_as_json(tool, asked, used) for tool in page[:limit]],
         "next": page[limit - 1].name if len(page) > limit else None,
         "count": len(found),
     }
@@ -106,11 +106,11 @@ def _withheld_page(asked: ApiRequest) -> list[dict[str, Any]]:
 async def show_tool(asked: ApiRequest) -> dict[str, Any]:
     """Show one tool with its whole definition; for operators with its contract in words and what hosts do."""
     used = await _last_used(asked)
-    named = [tool for tool in _seen(asked) if tool.name == asked.names["tool"]]
+    named = [tool for tool in _tools_of_caller(asked) if tool.name == asked.names["tool"]]
     if not named:
         raise ApiProblem("api.unknown", "There is no such tool.")
     tool = max(named, key=lambda one: one.contract.risk.number)  # Two library servers may share a name.
-    said = {**_listed(tool, asked, used), "definition": dict(tool.definition)}
+    said = {**_tool_as_json(tool, asked, used), "definition": dict(tool.definition)}
     if used is None:
         return said
     return {**said, **_explained(tool), "orders": load_feature("lint").orders_in(tool.definition)}
@@ -135,7 +135,7 @@ def _explained(tool: Tool) -> dict[str, Any]:
     }
 
 
-def _seen(asked: ApiRequest) -> list[Tool]:
+def _tools_of_caller(asked: ApiRequest) -> list[Tool]:
     """What `tools/list` shows this caller; operators see all but what is there for nobody."""
     catalogue, principal = asked.ports.catalogue(), asked.principal
     if not is_operator(principal):
@@ -148,7 +148,7 @@ def _withheld(catalogue: Catalogue) -> dict[str, str]:
     return {**catalogue.withheld, **{name: reason for name, reason in absent.items() if reason is not None}}
 
 
-def _listed(tool: Tool, asked: ApiRequest, used: Mapping[str, float] | None) -> dict[str, Any]:
+def _tool_as_json(tool: Tool, asked: ApiRequest, used: Mapping[str, float] | None) -> dict[str, Any]:
     said = as_json(tool, used is not None, asked.ports.rules.critical_confirmer)
     if used is not None:
         said["last_used"] = used.get(tool.name)

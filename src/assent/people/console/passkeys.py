@@ -97,7 +97,7 @@ def creation_options(at: Ceremony, owner: Principal, name: str, challenge: bytes
         user_id=handle_of(owner.tenant, owner.id),
         user_name=name,
         challenge=challenge,
-        exclude_credentials=[_named(one) for one in kept],
+        exclude_credentials=[_descriptor_of(one) for one in kept],
         authenticator_selection=AuthenticatorSelectionCriteria(
             resident_key=ResidentKeyRequirement.REQUIRED, user_verification=_VERIFIED
         ),
@@ -110,13 +110,13 @@ def request_options(at: Ceremony, challenge: bytes, kept: list[Passkey]) -> str:
     options = generate_authentication_options(
         rp_id=at.domain,
         challenge=challenge,
-        allow_credentials=[_named(one) for one in kept],
+        allow_credentials=[_descriptor_of(one) for one in kept],
         user_verification=_VERIFIED,
     )
     return options_to_json(options)
 
 
-def _named(one: Passkey) -> PublicKeyCredentialDescriptor:
+def _descriptor_of(one: Passkey) -> PublicKeyCredentialDescriptor:
     return PublicKeyCredentialDescriptor(id=base64url_to_bytes(one.credential))
 
 
@@ -222,12 +222,12 @@ _TRIES = 5
 
 async def count_attempt(store: Store, address: str, now: float) -> None:
     """Count a sign-in before it is looked at; raises once there were too many."""
-    if not await _counted(store, f"address.{hashlib.sha256(address.encode()).hexdigest()}", now):
+    if not await _count_attempt(store, f"address.{hashlib.sha256(address.encode()).hexdigest()}", now):
         detail = f"Wait {int(WINDOW // 60)} minutes, then try again. An administrator can make a new enrolment link."
         raise PageError(429, "There were too many sign-ins from your address.", detail)
 
 
-async def _counted(store: Store, id: str, now: float) -> bool:
+async def _count_attempt(store: Store, id: str, now: float) -> bool:
     for _ in range(_TRIES):
         kept = await store.document(ATTEMPTS, id, now)
         count = 0 if kept is None else int(orjson.loads(kept.body)["count"])

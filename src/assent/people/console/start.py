@@ -83,7 +83,7 @@ def _oidc_of(gateway: GatewayApp) -> Callable[[], OidcClient | None]:
 
     kept: list[OidcClient] = []
 
-    def found() -> OidcClient | None:
+    def find_client() -> OidcClient | None:
         settings = gateway.current.settings.console.oidc
         if settings is None:
             return None
@@ -91,7 +91,7 @@ def _oidc_of(gateway: GatewayApp) -> Callable[[], OidcClient | None]:
             kept[:] = [OidcClient(settings)]
         return kept[0]
 
-    return found
+    return find_client
 
 
 async def store_mark(store: Store) -> str:

@@ -57,22 +57,22 @@ async def create(page: PageRequest) -> Response:
 @on("POST", "/accounts/{name}/roles", ADMINS, form_of=show_accounts)
 async def set_roles(page: PageRequest) -> Response:
     form = {"roles": page.form.get("role", [])}
-    done = await page.api(change_roles, names=_named(page), form=form)
+    done = await page.api(change_roles, names=_path_names(page), form=form)
     return page.redirect(HOME, f"{done['name']} has other roles and was signed out.")
 
 
 @on("POST", "/accounts/{name}/reset", ADMINS)
 async def reset(page: PageRequest) -> Response:
-    return _with_link(page, await page.api(reset_account, names=_named(page)))
+    return _with_link(page, await page.api(reset_account, names=_path_names(page)))
 
 
 @on("POST", "/accounts/{name}/disable", ADMINS)
 async def disable(page: PageRequest) -> Response:
-    done = await page.api(disable_account, names=_named(page))
+    done = await page.api(disable_account, names=_path_names(page))
     return page.redirect(HOME, f"{done['name']} is disabled and signed out.")
 
 
-def _named(page: PageRequest) -> dict[str, str]:
+def _path_names(page: PageRequest) -> dict[str, str]:
     return {"account": page.path["name"]}
 
 

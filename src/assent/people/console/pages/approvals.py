@@ -103,14 +103,14 @@ async def show_one(page: PageRequest, problem: str = "", status: int = 200) -> R
     return page.render(
         "approval.html",
         status,
-        **_shown(page, approval, record),
+        **_page_values(page, approval, record),
         sign_in=_sign_in(page, record),
         problem=problem,
         most_reason=MOST_REASON,
     )
 
 
-def _shown(page: PageRequest, approval: dict[str, Any], record: Approval) -> dict[str, Any]:
+def _page_values(page: PageRequest, approval: dict[str, Any], record: Approval) -> dict[str, Any]:
     details, last = {**_NO_DETAILS, **(approval["details"] or {})}, approval.get("last")
     earlier = last["details"] if last and approval["details"] else None
     return {

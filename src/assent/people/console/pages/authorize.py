@@ -28,7 +28,7 @@ _FIELDS = (
 @on("GET", "/authorize", EVERYONE)
 async def show_request(page: PageRequest) -> Response:
     """What the application asks for, and who would give it. Opening the page gives nothing."""
-    asked = await _read(page, dict(page.query))
+    asked = await _read_authorization(page, dict(page.query))
     if isinstance(asked, Response):
         return asked
     if _needs_new_sign_in(page, asked):
@@ -43,7 +43,7 @@ async def show_request(page: PageRequest) -> Response:
 async def decide_request(page: PageRequest) -> Response:
     """The person's answer goes to the application through their browser."""
     query = {name: page.field(name) for name in _FIELDS if name in page.form}
-    asked = await _read(page, query)
+    asked = await _read_authorization(page, query)
     if isinstance(asked, Response):
         return asked
     if _needs_new_sign_in(page, asked):
@@ -111,7 +111,7 @@ def _settings(page: PageRequest) -> EmbeddedServer:
     return gateway.settings.auth.embedded
 
 
-async def _read(page: PageRequest, query: dict[str, str]) -> AuthorizationRequest | Response:
+async def _read_authorization(page: PageRequest, query: dict[str, str]) -> AuthorizationRequest | Response:
     """The request, or the answer to one that is wrong."""
     from assent.people.authorization_server.clients import (
         MOST_ID,

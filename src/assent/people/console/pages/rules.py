@@ -144,7 +144,7 @@ async def show_rules(page: PageRequest, tried: dict[str, Any] | None = None) -> 
         observing=ports.rules.mode == "observe",
         may_audit=page.may(LOG_READERS),
         operator=operator,
-        written=_written(page.request_of_api().state) if operator else "",
+        written=_editable_rules(page.request_of_api().state) if operator else "",
         spans=SINCE,
         tried=tried,
         may_look=may_look(page.principal),
@@ -152,7 +152,7 @@ async def show_rules(page: PageRequest, tried: dict[str, Any] | None = None) -> 
     )
 
 
-def _written(gateway: GatewayState) -> str:
+def _editable_rules(gateway: GatewayState) -> str:
     """The rules of the configuration as they can be edited."""
     given = gateway.settings.model_dump(mode="json", include=set(_EDITED), exclude_unset=True)
     rules = {name: [_plain(one) for one in given.get(name, ())] for name in _EDITED}
@@ -175,12 +175,12 @@ async def try_rules(page: PageRequest) -> Response:
     if _trying.locked():
         raise ApiProblem("api.conflict", "Somebody tries rules on this gateway now. Try again in a moment.")
     async with _trying:
-        return await show_rules(page, await _tried(page, since))
+        return await show_rules(page, await _try_rules(page, since))
 
 
-async def _tried(page: PageRequest, since: str) -> dict[str, Any]:
+async def _try_rules(page: PageRequest, since: str) -> dict[str, Any]:
     ports, settings = page.ports, page.request_of_api().state.settings
-    given = _read(page.field("rules"))
+    given = _parse_rules(page.field("rules"))
     edited = settings.model_copy(update={name: getattr(given, name) for name in _EDITED})
     ports = ports._replace(rules=rules_of(edited, ports.rules.policies, ports.rules.flow))
     past, replay, store = load_feature("recorded_call"), load_feature("replay").replay, ports.store
@@ -201,7 +201,7 @@ async def _tried(page: PageRequest, since: str) -> dict[str, Any]:
     return {"found": found, "groups": ordered[:MOST_SHOWN], "more": max(0, len(ordered) - MOST_SHOWN), "after": after}
 
 
-def _read(text: str) -> Any:
+def _parse_rules(text: str) -> Any:
     """The settings of a form; ApiProblem says what is wrong. No variable, file or command is read for it."""
     if "${" in text:
         raise ApiProblem("api.invalid", "rules: variables are not read here. Write their values instead of ${...}.")

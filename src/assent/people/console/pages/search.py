@@ -56,20 +56,20 @@ async def _exact(page: PageRequest, wanted: str) -> list[Hit]:
     ]
     if re.fullmatch(r"#?[0-9]{1,15}", wanted) and page.may(LOG_READERS):
         index = wanted.lstrip("#")
-        if entry := await _found(page, show_entry, entry=str(int(index))):
+        if entry := await _find_record(page, show_entry, entry=str(int(index))):
             hits.append((f"/console/audit/{entry['index']}", f"Entry {entry['index']}", str(entry["text"])))
     if not re.fullmatch(ID, wanted):
         return hits
-    if one := await _found(page, show_approval, approval=wanted):
+    if one := await _find_record(page, show_approval, approval=wanted):
         hits.append((f"/console/approvals/{wanted}", *_question(one)))
-    if claim := await _found(page, show_claim, claim=wanted):
+    if claim := await _find_record(page, show_claim, claim=wanted):
         hits.append((f"/console/claims/{wanted}", f"Claim of {claim['tool']}", claim["state"].replace("_", " ")))
     if one or claim or re.fullmatch("[0-9a-f]{16,64}", wanted):
         hits.append((f"/console/operations/{wanted}", "The operation of this name", "looked for when you open it"))
     return hits
 
 
-async def _found(page: PageRequest, handler: Any, **names: str) -> dict[str, Any] | None:
+async def _find_record(page: PageRequest, handler: Any, **names: str) -> dict[str, Any] | None:
     """The record of this name, if there is one that this person may see."""
     try:
         return await page.api(handler, names=names)

@@ -17,7 +17,7 @@ async def show_stops(page: PageRequest) -> Response:
     """Switches that are on, and for operators the form; links from other pages fill its fields."""
     found = await page.api(list_switches)
     may_stop = page.may(OPERATORS)
-    known = await _known(page) if may_stop else {}
+    known = await _known_targets(page) if may_stop else {}
     return page.render(
         "stop.html",
         switches=found["switches"],
@@ -28,7 +28,7 @@ async def show_stops(page: PageRequest) -> Response:
     )
 
 
-async def _known(page: PageRequest) -> dict[str, list[str]]:
+async def _known_targets(page: PageRequest) -> dict[str, list[str]]:
     """What there is to stop, by kind. A name with characters that nobody sees is not offered."""
     targets = stop_targets(page.request_of_api())
     scopes: dict[str, StopScope] = {"upstream": "upstream", "caller": "principal", "tool": "tool"}
