@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 
-from assent.rules.guards.registry import COMMON_OPTIONS, example_line, options_of, rule_class, rule_names, shown
+from assent.rules.guards.registry import COMMON_OPTIONS, example_line, example_text, options_of, rule_class, rule_names
 from assent.rules.guards.rule import GuardRule
 
 
@@ -39,8 +39,8 @@ def _section(rule: type[GuardRule]) -> str:
         checks += f" Without `fields`: {', '.join(f'`{name}`' for name in rule.usual_fields)}."
     rows = [f"| `{name}` | {text} |" for name, text in options_of(rule)]
     table = ["\n".join(["| option | |", "|---|---|", *rows])] if rows else []
-    examples = [f"- {example_line(rule)}", *(f"# passes      {shown(one)}" for one in rule.examples.passes)]
-    examples += [f"# objects to  {shown(one)}" for one in rule.examples.objects]
+    examples = [f"- {example_line(rule)}", *(f"# passes      {example_text(one)}" for one in rule.examples.passes)]
+    examples += [f"# objects to  {example_text(one)}" for one in rule.examples.objects]
     fenced = "\n".join(["```yaml", *examples, "```"])
     return "\n\n".join([f"### {rule.rule}", _paragraphs(rule), checks, *table, fenced])
 

@@ -50,14 +50,14 @@ class CredentialVault:
     async def get(self, upstream: str, owner: CredentialOwner) -> Kept | None:
         """The credential of this owner for this upstream, or None. One that cannot be decrypted counts as absent."""
         earlier = earlier_owner(owner)
-        kept = await self._read(upstream, owner)
+        kept = await self._load_credential(upstream, owner)
         if kept is None and earlier is not None and await self._adopt(upstream, earlier, owner):
-            kept = await self._read(upstream, owner)
+            kept = await self._load_credential(upstream, owner)
         if kept is not None:
             kept.fields.pop(_OWNER, None)
         return kept
 
-    async def _read(self, upstream: str, owner: CredentialOwner) -> Kept | None:
+    async def _load_credential(self, upstream: str, owner: CredentialOwner) -> Kept | None:
         id = _id(upstream, owner)
         document = await self._store.document(KIND, id, self._now())
         fields = self.unseal(document.body, id) if document is not None else None
@@ -67,7 +67,7 @@ class CredentialVault:
 
     async def _adopt(self, upstream: str, earlier: CredentialOwner, owner: CredentialOwner) -> bool:
         """Move what a version before 0.3 kept under the name alone. What this version keeps says whose it is."""
-        kept = await self._read(upstream, earlier)
+        kept = await self._load_credential(upstream, earlier)
         if kept is None or _OWNER in kept.fields or not await self.put(upstream, owner, kept.fields, expected=0):
             return False
         return await self.remove(upstream, earlier, expected=kept.version)

@@ -106,7 +106,7 @@ async def test_a_command_that_exits_at_once_says_how(caplog: pytest.LogCaptureFi
 async def test_a_server_that_never_answers_is_given_up_and_stopped_and_that_is_the_reason_told() -> None:
     async with upstream(*odd("mute"), patience=0.1) as server:
         await server.start()
-        ended = asyncio.ensure_future(server.ended())  # of the process, by whoever watches it
+        ended = asyncio.ensure_future(server.wait_until_ended())  # of the process, by whoever watches it
         await asyncio.sleep(0)
         with pytest.raises(TimedOut, match="no response to initialize"):
             await server.ready()

@@ -77,7 +77,7 @@ async def test_what_is_watched_is_watched_in_the_next_process_too_and_what_was_l
         assert await scene.update() == "beta://books/1"
         with pytest.raises(ConnectionLost):
             await scene.server.request("tools/call", {"name": "find_end", "arguments": {}}, {})
-        await scene.server.ended()
+        await scene.server.wait_until_ended()
     async with scene.listening():
         await scene.news("beta://books/1")
         assert await scene.update() == "beta://books/1"

@@ -52,7 +52,7 @@ def check_sandbox(name: str, upstream: UpstreamSettings, settings: Settings) -> 
 
 def _needed(name: str, upstream: UpstreamSettings) -> Check:
     from assent.upstreams.sandbox.grants import CannotConfine
-    from assent.upstreams.sandbox.link import named
+    from assent.upstreams.sandbox.link import files_text
     from assent.upstreams.sandbox.programs import find_program
 
     assert upstream.command is not None
@@ -62,14 +62,14 @@ def _needed(name: str, upstream: UpstreamSettings) -> Check:
         return Check(
             "fail" if upstream.sandbox.mode == "enforce" else "warn", f"upstream {name}: {error}", error.remedy
         )
-    return Check("ok", f"upstream {name}: for its start it may read {named(program.reads)}")
+    return Check("ok", f"upstream {name}: for its start it may read {files_text(program.reads)}")
 
 
 def _usage(name: str, settings: Settings) -> tuple[int, list[str]]:
     from assent.stores.open import open_store
     from assent.upstreams.sandbox.link import stored_usage
 
-    async def read() -> tuple[int, list[str]]:
+    async def read_usage() -> tuple[int, list[str]]:
         store = await open_store(settings.store)
         try:
             found = await stored_usage(store, name)
@@ -81,7 +81,7 @@ def _usage(name: str, settings: Settings) -> tuple[int, list[str]]:
         return len({one for all in found.used.values() for one in all}), stopped
 
     try:
-        return asyncio.run(read())
+        return asyncio.run(read_usage())
     except (AssentError, OSError):  # The check of the store has said so.
         return 0, []
 

@@ -213,7 +213,7 @@ async def _talk(gateway_app: GatewayApp, link: StdioLink, client: WrapClient) ->
         hidden_text=gateway_app.runtime.hidden_text,
     )
     serving = asyncio.ensure_future(wrapped.serve(streams.lines()))
-    ended, stopped = asyncio.ensure_future(link.upstream.ended()), asyncio.ensure_future(client.stop.wait())
+    ended, stopped = asyncio.ensure_future(link.upstream.wait_until_ended()), asyncio.ensure_future(client.stop.wait())
     gone = asyncio.ensure_future(streams.gone.wait())
     try:
         waiting: set[asyncio.Future[Any]] = {serving, ended, stopped, gone, wrapped.failed}

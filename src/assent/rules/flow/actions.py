@@ -90,14 +90,14 @@ class Requests:
         said = [word for clause in clauses for word in clause]
         english = sum(word in around["english"] for word in said) > sum(word in around["foreign"] for word in said)
         for clause in clauses:
-            self._read(clause, english=english)
+            self._read_clause(clause, english=english)
 
     def ask_for(self, tool: Tool) -> bool:
         """Whether they ask for what a tool does."""
         kinds, verb = kinds_of(tool)
         return not self.kinds.isdisjoint(kinds) or verb in self._words
 
-    def _read(self, parts: list[str], *, english: bool) -> None:
+    def _read_clause(self, parts: list[str], *, english: bool) -> None:
         table = _verbs()
         around, is_question = table.around, bool(parts) and parts[0] in table.around["questions"]
         for at, word in enumerate(parts):

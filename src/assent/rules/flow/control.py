@@ -21,7 +21,7 @@ from assent.core.principal import Principal
 from assent.core.question import Background
 from assent.core.tool import Tool
 from assent.rules.flow.actions import spends
-from assent.rules.flow.conversation import Conversation, Origin, new_hash, written
+from assent.rules.flow.conversation import Conversation, Origin, new_hash, result_text
 from assent.rules.flow.judgement import PASTED, Concern, judge
 from assent.rules.flow.records import RecordMemory
 from assent.rules.flow.roles import may_have_title
@@ -123,7 +123,7 @@ class FlowControl:
     def remember(self, call: Call, result: dict[str, Any], now: float) -> dict[str, Any] | Later[dict[str, Any]]:
         """Remember what came out of a result, and return the result as the caller gets it, or what to await."""
         readings = call.scratch.pop("readings", None) if call.scratch is not None else None
-        whole = written(result)
+        whole = result_text(result)
         who, name = call.principal, call.conversation.name if call.conversation is not None else ""
         self._memory.records.keep((who.tenant, who.id, name), call.tool.name, result, now, whole)
         if len(whole) > AT_ONCE:
@@ -206,7 +206,7 @@ class FlowControl:
     ) -> Later[None] | None:
         """Remember a resource or a prompt: no contract says that it can be trusted. Returns what to await."""
         result, origin = {"content": content}, Origin(name, now, False, True)
-        whole = written(result)
+        whole = result_text(result)
         if len(whole) > AT_ONCE:
             return self._enter_apart(principal, given, origin, result, False, None, whole)
         seen = self._conversation(principal, given, now)
@@ -412,7 +412,7 @@ def _labels_of(tool: Tool) -> FlowLabelSet:
 def result_labels(tool: Tool, result: Mapping[str, Any]) -> FlowLabelSet:
     """The labels of one result: the tool's, and what the server says of this very result."""
     own = labels_of(tool)
-    said = _said(result)
+    said = _read_labels(result)
     if said is None:
         return own
     untrusted, private = said
@@ -425,7 +425,7 @@ def result_labels(tool: Tool, result: Mapping[str, Any]) -> FlowLabelSet:
     )
 
 
-def _said(result: Mapping[str, Any]) -> tuple[bool, bool] | None:
+def _read_labels(result: Mapping[str, Any]) -> tuple[bool, bool] | None:
     """Whether a server calls its result untrusted and private; None if it says nothing. The strictest part counts."""
     meta, content = result.get("_meta"), result.get("content")
     found = [_read_label(meta["ifc"])] if meta is not None and isinstance(meta, Mapping) and "ifc" in meta else []

@@ -48,7 +48,7 @@ def new_hash() -> Hash:
     return lambda text: hash(secret + text)
 
 
-def written(result: Mapping[str, Any]) -> bytes | str:
+def result_text(result: Mapping[str, Any]) -> bytes | str:
     """A whole result as text; large numbers and lone surrogates are not JSON for everybody."""
     try:
         return orjson.dumps(result)
@@ -133,7 +133,7 @@ class Conversation:
             "user_text": bool(self.user),
             "untrusted": self.untrusted.tool if self.untrusted else None,
             "private": self.private.tool if self.private else None,
-            "events": [_shown(*event) for event in reversed(self.events)],
+            "events": [_event_as_json(*event) for event in reversed(self.events)],
         }
 
     @property
@@ -230,7 +230,7 @@ class Conversation:
             self.untrusted = origin
         if origin.private and self.private is None:
             self.private = origin
-        if (digest := hash(written(result) if whole is None else whole)) in self.results:
+        if (digest := hash(result_text(result) if whole is None else whole)) in self.results:
             return ""
         self._mark_as_read(digest)
         trust = "trusted" if origin.trusted else "untrusted"
@@ -360,7 +360,7 @@ class Conversation:
         return bool(self.vouched) and self.hash(f"{tool}\0{place}\0{value}") in self.vouched
 
 
-def _shown(at: float, tool: str, text: str, new: int | None) -> dict[str, Any]:
+def _event_as_json(at: float, tool: str, text: str, new: int | None) -> dict[str, Any]:
     """One event for the console."""
     kind, more = ("decision", "") if new is None else ("result", f"; new values and phrases: {new}")
     return {"at": at, "kind": kind, "tool": tool, "text": text + more}

@@ -115,7 +115,8 @@ class _Judging:
                 self._judge_rights(matter)
         self._judge_texts(found)
         if self._user and not asked and self._seen.untrusted is not None:
-            sentence = f"The request does not ask for this action, and {_told(self._seen.untrusted)} was read before"
+            origin = _origin_text(self._seen.untrusted)
+            sentence = f"The request does not ask for this action, and {origin} was read before"
             self.concerns[MOST_CONCERNS - 1 :] = [Concern("action", "", "unknown", sentence)]
 
     def _judge_texts(self, found: list[Matter]) -> None:
@@ -148,7 +149,7 @@ class _Judging:
             or (longest[0] <= MOST_TEXT and sum(size for size, _ in lengths) <= MOST_IN_RESULT)
         ):
             return False
-        sentence = f"This text is too long to be checked, and {_told(before)} was read before"
+        sentence = f"This text is too long to be checked, and {_origin_text(before)} was read before"
         self.concerns.append(Concern(longest[1].role, longest[1].place, "unknown", sentence))
         return True
 
@@ -200,9 +201,8 @@ class _Judging:
             if right == "little" or f"rights.{right}" in asked or self._user.contain_form(part):
                 continue
             if right is not None or not self._call.tool.is_read:
-                sentence = (
-                    f"The request does not speak of this right, and {_told(self._seen.untrusted)} was read before"
-                )
+                origin = _origin_text(self._seen.untrusted)
+                sentence = f"The request does not speak of this right, and {origin} was read before"
                 self.concerns.append(Concern("rights", matter.place, "unknown", sentence))
                 return
 
@@ -295,7 +295,9 @@ class _Judging:
             if at is None or self._user.contain_any(at.about.split()):
                 continue
             if not self._user.give(value.kind, value.exact):
-                sentence = f"The {at.about} from {_told(at.origin)} is in it, and the request does not speak of it"
+                sentence = (
+                    f"The {at.about} from {_origin_text(at.origin)} is in it, and the request does not speak of it"
+                )
                 self.concerns.append(Concern("content", matter.place, "trusted", sentence))
                 return
 
@@ -358,7 +360,7 @@ class _Judging:
             where = "the text of " if source == "untrusted" else ""
             is_new = value.kind == "link" and not self._seen.sightings(value.exact)
             subject = "The host of this link" if is_new else f"This {what}"
-            sentence = f"{subject} appeared in {where}{_told(at)}, not in the request"
+            sentence = f"{subject} appeared in {where}{_origin_text(at)}, not in the request"
         elif self._user:
             sentence = f"This {what} is neither in the request nor in a result that was read"
         else:
@@ -389,7 +391,7 @@ def _nouns(name: str) -> frozenset[str]:
     return frozenset(stem(part.lower()) for part in _PARTS.findall(name) if len(part) > 2) - _VERBS
 
 
-def _told(origin: Origin) -> str:
+def _origin_text(origin: Origin) -> str:
     """A result as a person reads it."""
     if origin.tool == PASTED:
         return "the text that the user pasted"

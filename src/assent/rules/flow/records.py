@@ -84,7 +84,7 @@ class RecordMemory:
 
     def named_by(self, conversation: ConversationKey, call: Call, words: str, since: float) -> tuple[SeenRecord, ...]:
         """What the ids in a call stand for, as far as results of its conversation say it."""
-        wanted = _wanted(call)
+        wanted = _short_values(call)
         found, left = dict[str, SeenRecord](), MOST_READ
         for kept in reversed(self._results):
             if kept.conversation != conversation or kept.at < since:
@@ -101,7 +101,7 @@ class RecordMemory:
         return tuple(found[text] for text in wanted if text in found)[:MOST_RECORDS]
 
 
-def _wanted(call: Call) -> dict[str, tuple[str, Any]]:
+def _short_values(call: Call) -> dict[str, tuple[str, Any]]:
     """The short texts and whole numbers of a call, each with its first place."""
     wanted = dict[str, tuple[str, Any]]()
     for name, leaf in leaves_of(call.stated):
@@ -128,7 +128,7 @@ def _fields_in(body: str | bytes | Mapping[str, Any], wanted: Mapping[str, str])
         for text, name in wanted.items():
             keyed = record.get(text) if _ID.search(name) or _OPAQUE.fullmatch(text) else None
             named = keyed if isinstance(keyed, Mapping) else record if _names(record, text, name) else None
-            if named is not None and (fields := _shown(named, text)):
+            if named is not None and (fields := _shown_fields(named, text)):
                 yield text, fields
 
 
@@ -153,24 +153,25 @@ def _names(record: Mapping[str, Any], text: str, argument: str) -> bool:
     )
 
 
-def _shown(record: Mapping[str, Any], text: str) -> Fields:
+def _shown_fields(record: Mapping[str, Any], text: str) -> Fields:
     plain = {key.replace("_", "").replace(" ", "").casefold(): value for key, value in record.items()}
     found = []
     for what, names in _SHOWN.items():
-        said = next((said for name in names if (said := _said(plain.get(name))) and said != text), "")
+        said = next((said for name in names if (said := _short_text(plain.get(name))) and said != text), "")
         if said:
             found.append((what, said))
     return tuple(found) if any(what in ("title", "from", "to") for what, _ in found) else ()
 
 
-def _said(value: Any) -> str:
+def _short_text(value: Any) -> str:
     """A field as one short text: a person by their name, of a list the first three."""
     if isinstance(value, Mapping):
         return next(
-            (said for key in ("name", "email", "login", "title", "address") if (said := _said(value.get(key)))), ""
+            (said for key in ("name", "email", "login", "title", "address") if (said := _short_text(value.get(key)))),
+            "",
         )
     if isinstance(value, list):
-        said = ", ".join(filter(None, map(_said, value[:3])))
+        said = ", ".join(filter(None, map(_short_text, value[:3])))
         return f"{said} and {len(value) - 3} more" if said and len(value) > 3 else said
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
@@ -185,9 +186,9 @@ def _fields_in_text(text: str, body: str, argument: str) -> Fields:
         if not whole.search(part):
             continue
         record = {key.strip(): value.strip().strip("'\",") for key, value in _LINE.findall(part)}
-        if _names(record, text, argument) and (fields := _shown(record, text)):
+        if _names(record, text, argument) and (fields := _shown_fields(record, text)):
             return fields
-        line = _said(next((line for line in part.splitlines() if whole.search(line)), ""))
+        line = _short_text(next((line for line in part.splitlines() if whole.search(line)), ""))
         if not record and len(line) > len(text) + 3:
             return (("in", line),)
     return ()

@@ -99,8 +99,8 @@ class ResultValues:
         self.parts, self._characters = MOST_PARTS, MOST_IN_RESULT
         self._readings = Readings() if readings is None else readings
         self._structured = result.get("structuredContent")
-        self._written: frozenset[str] | None = None
-        self._joined = ""
+        self._structured_words: frozenset[str] | None = None
+        self._joined_words = ""
         if type(self._structured) is dict:
             self.parts -= 1
             self._walk_record(self._structured, ())
@@ -146,7 +146,7 @@ class ResultValues:
         if len(text) <= MOST_IN_RESULT:
             if self._repeats_structured(text):  # Only values count that are not in the structured content.
                 for one in self._readings[text[:MOST_TEXT]].values:
-                    if one.squeezed not in self._joined:
+                    if one.squeezed not in self._joined_words:
                         self.sightings.append((one.exact, one.squeezed, False, (), ""))
                 return
             if (document := _as_json(text)) is not None:
@@ -161,10 +161,10 @@ class ResultValues:
         """Whether a text has no word that is not in the structured content too."""
         if self._structured is None:
             return False
-        if self._written is None:
-            written = words(_written(self._structured))
-            self._written, self._joined = frozenset(written), "".join(written)
-        return bool(self._written) and self._written.issuperset(words(text))
+        if self._structured_words is None:
+            written = words(_structured_text(self._structured))
+            self._structured_words, self._joined_words = frozenset(written), "".join(written)
+        return bool(self._structured_words) and self._structured_words.issuperset(words(text))
 
     def _walk(self, items: Collection[Any], abouts: Iterable[str], names: tuple[str, ...]) -> None:
         """Parts of a document, each with what it is about if it is sensitive."""
@@ -311,7 +311,7 @@ def _text_of_blob(blob: Any) -> str | None:
         return None
 
 
-def _written(structured: Any) -> str:
+def _structured_text(structured: Any) -> str:
     """Structured content as text, without the escapes that would become words."""
     return (
         orjson.dumps(structured)

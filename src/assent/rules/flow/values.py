@@ -153,14 +153,14 @@ class Reading:
             return
         self.value = value = _as_value(("text", bare, bare))
         if not text.isascii():
-            self._read(text)
+            self._read_values(text)
         elif bare.isalpha() and "." not in text and "@" not in text and ":" not in text:
             self.values = []
         elif "@" in text and _PLAIN_ADDRESS.fullmatch(text) is not None:
             self.value = self.whole = value = _as_value(("address", text, bare))
             self.values = [value]
         elif len(bare) + text.count(" ") != len(text) or not self._read_words(text.lower().split()):
-            self._read(text)
+            self._read_values(text)
 
     def _read_words(self, words: list[str]) -> bool:
         """Read words of letters and digits alone, if one of them has digits and is too short for an account."""
@@ -175,7 +175,7 @@ class Reading:
         self.values = [_as_value(("id", word, word))] if is_id else []
         return len(word) < 14
 
-    def _read(self, text: str) -> None:
+    def _read_values(self, text: str) -> None:
         plain = exact(text)
         found = whole_among = _all_in(plain)
         if "." in text and _SENTENCE_END.search(text) is not None:
@@ -193,7 +193,7 @@ class Reading:
         size, point = len(digits), text.find(".")
         self.value = _as_value(("number", amount_of(text), digits))
         if (text != digits and (len(text) != size + 1 or not 0 < point < size or size > 19)) or not text.isascii():
-            self._read(text)
+            self._read_values(text)
             return
         self.values = []
         if size < 11:

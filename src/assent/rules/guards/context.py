@@ -28,7 +28,7 @@ class Context(NamedTuple):
     """The real path of each path that the guard asked for, with every symbolic link followed."""
     call: Call | None = None
 
-    def known(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    def known_arguments(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """The arguments that the tool has. One that it ignores can say what the call does not do."""
         unknown = all_unknown_arguments(self.call) if self.call is not None and self.tool == self.call.tool.name else ()
         return {name: value for name, value in arguments.items() if name not in unknown} if unknown else arguments

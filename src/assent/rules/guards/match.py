@@ -57,7 +57,7 @@ class Inner(BaseModel):
 
     def _calls(self, arguments: Mapping[str, Any], outer: list[str], path: str, depth: int) -> Iterator[InnerCall]:
         for one in self._whole(arguments):
-            found = self._read(one, path)
+            found = self._read_call(one, path)
             name = plain_name(found.tool)
             if fnmatchcase(name, plain_name(self.tool)):
                 yield found
@@ -74,7 +74,7 @@ class Inner(BaseModel):
             raise UnreadableInner(_dotted("", self.each), "there is no inner call where the guard looks for it")
         return [_parsed(one, self.each) for one in found]
 
-    def _read(self, whole: Any, path: str) -> InnerCall:
+    def _read_call(self, whole: Any, path: str) -> InnerCall:
         field, below = _dotted(path, self.name), _dotted(path, self.arguments)
         name = _only(whole, self.name, field)
         if name is MISSING:

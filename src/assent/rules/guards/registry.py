@@ -116,9 +116,9 @@ def explanation_of(rule: type[GuardRule]) -> str:
         "Example:",
         f"  {example_line(rule)}",
         "Passes:",
-        *(f"  {shown(one)}" for one in rule.examples.passes),
+        *(f"  {example_text(one)}" for one in rule.examples.passes),
         "Objects to:",
-        *(f"  {shown(one)}" for one in rule.examples.objects),
+        *(f"  {example_text(one)}" for one in rule.examples.objects),
     ]
     return "\n".join(lines)
 
@@ -134,7 +134,7 @@ def example_line(rule: type[GuardRule]) -> str:
     return json.dumps({"rule": rule.rule, **rule.examples.options})
 
 
-def shown(value: Mapping[str, Any]) -> str:
+def example_text(value: Mapping[str, Any]) -> str:
     """JSON in ASCII, so that invisible characters are seen; a long text is cut."""
     text = json.dumps(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."

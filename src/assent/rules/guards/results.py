@@ -106,7 +106,7 @@ class _AllValues(list[Any]):
     """The values of a name that an object has more than once."""
 
 
-def _joined(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _join_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object in which a repeated name has all its values: parsers disagree about which of them counts."""
     found: dict[str, Any] = {}
     for name, value in pairs:
@@ -119,7 +119,7 @@ def _joined(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-DECODER = JSONDecoder(object_pairs_hook=_joined)
+DECODER = JSONDecoder(object_pairs_hook=_join_repeated_names)
 
 
 def _view(result: Mapping[str, Any]) -> dict[str, Any]:

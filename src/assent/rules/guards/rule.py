@@ -155,9 +155,9 @@ class GuardRule(BaseModel):
         """The first objection to the arguments or the result of a call, or None."""
         raise NotImplementedError
 
-    def checked(self, arguments: Mapping[str, Any]) -> list[Named]:
+    def checked_values(self, arguments: Mapping[str, Any]) -> list[Named]:
         """The values of the named fields with their paths; without `fields`, all arguments."""
-        return list(arguments.items()) if self.is_for_all else self.selected.named(arguments)
+        return list(arguments.items()) if self.is_for_all else self.selected.find_values(arguments)
 
 
 class ValueRule(GuardRule):
@@ -181,7 +181,7 @@ class ValueRule(GuardRule):
 
     def scalars(self, arguments: Mapping[str, Any]) -> Iterator[Named]:
         """Every scalar that it checks, with its path. Keys of objects count."""
-        for path, value in self.checked(arguments):
+        for path, value in self.checked_values(arguments):
             yield from named_scalars(path, value)
 
     def objection(self, value: Any, context: Context) -> str | None:

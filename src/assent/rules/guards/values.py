@@ -39,7 +39,7 @@ class Fields:
         """The places that pointers lead to: the identity of the object, and the name in it."""
         return {spot for pointer in self._pointers for spot in _spots(document, pointer)}
 
-    def named(self, document: Any) -> list[Named]:
+    def find_values(self, document: Any) -> list[Named]:
         """The values of the fields with their paths."""
         found: list[Named] = []
         if self._names:

@@ -105,9 +105,9 @@ class PolicySlice:
 
     def _verdict(self, reasons: Sequence[str], errors: Sequence[str]) -> PolicyVerdict:
         matched = [self.policies[key] for key in self.policies if key in set(reasons)]
-        denied = [one.told for one in matched if one.effect == "deny"]
+        denied = [one.policy_reason for one in matched if one.effect == "deny"]
         denied += [self._failed(error) for error in errors]
-        approvals = tuple(one.told for one in matched if one.effect == "approve")
+        approvals = tuple(one.policy_reason for one in matched if one.effect == "approve")
         return PolicyVerdict(tuple(denied), approvals, len(self.policies))
 
     def failed(self) -> PolicyVerdict:

@@ -45,7 +45,7 @@ class Policy:
         return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
 
     @property
-    def told(self) -> PolicyReason:
+    def policy_reason(self) -> PolicyReason:
         return PolicyReason(self.id, self.reason, self.by)
 
     @cached_property

@@ -22,7 +22,7 @@ from assent.upstreams.compiled_tools import CONFIDENT, UpstreamPolicy
 @cache
 def known_servers() -> dict[str, dict[str, dict[str, Any]]]:
     """The fields of every shipped contract, by the server's name and the tool's."""
-    return {name: fields for text in _texts().values() for name, fields in _read(text).items()}
+    return {name: fields for text in _texts().values() for name, fields in _parse_contracts(text).items()}
 
 
 @cache
@@ -33,14 +33,14 @@ def _texts() -> dict[str, str]:
 
 
 @cache
-def _read(text: str) -> dict[str, dict[str, dict[str, Any]]]:
+def _parse_contracts(text: str) -> dict[str, dict[str, dict[str, Any]]]:
     shipped = YamlDocument(text, "a shipped contract").value
     return dict.fromkeys(shipped["servers"], shipped["tools"])
 
 
 def fields_of(server: str) -> dict[str, dict[str, Any]]:
     """The shipped fields of one server. Only a file that names it is read: most servers are in none."""
-    found = (_read(text).get(server) for text in _texts().values() if server in text)
+    found = (_parse_contracts(text).get(server) for text in _texts().values() if server in text)
     return next((fields for fields in found if fields is not None), {})
 
 

@@ -141,7 +141,7 @@ class SignIn:
             "resource": self.server.resource,
         }
         given = await _token(http, self.server.token_endpoint, self.client, form)
-        return _made(given, self.server, self.client, self.scope or "", now)
+        return _token_of(given, self.server, self.client, self.scope or "", now)
 
 
 def begin(server: AuthorizationServer, client: OAuthClient, redirect_uri: str, scope: str | None = None) -> SignIn:
@@ -185,7 +185,7 @@ async def exchange(
     given = await _token(http, server.token_endpoint, client, form)
     if given.get("issued_token_type") not in _USABLE:
         raise OAuthProblem("the authorization server issued no access token in exchange")
-    return replace(_made(given, server, client, scope or "", now), refresh_token=None)
+    return replace(_token_of(given, server, client, scope or "", now), refresh_token=None)
 
 
 async def identity_assertion(
@@ -227,7 +227,7 @@ async def redeem_assertion(
         **({"scope": scope} if scope else {}),
     }
     given = await _token(http, server.token_endpoint, client, form)
-    return replace(_made(given, server, client, scope or "", now), refresh_token=None)
+    return replace(_token_of(given, server, client, scope or "", now), refresh_token=None)
 
 
 async def revoke(http: httpx2.AsyncClient, token: Token) -> bool:
@@ -263,7 +263,9 @@ def _authenticated(client: OAuthClient, form: dict[str, str]) -> dict[str, Any]:
     return {"data": {**form, "client_id": client.id, **secret}}
 
 
-def _made(given: Mapping[str, Any], server: AuthorizationServer, client: OAuthClient, scope: str, now: float) -> Token:
+def _token_of(
+    given: Mapping[str, Any], server: AuthorizationServer, client: OAuthClient, scope: str, now: float
+) -> Token:
     return Token(
         access_token=str(given["access_token"]),
         refresh_token=_text(given.get("refresh_token")),

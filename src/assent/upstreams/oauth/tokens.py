@@ -85,7 +85,7 @@ class TokenSource:
         raise OAuthProblem("the authorization server gives out the token again that was rejected", temporary=True)
 
     async def _read_or_renew(self, owner: CredentialOwner, rejected: str | None) -> Token:
-        kept = await self._read(owner)
+        kept = await self._load_credential(owner)
         token = Token.from_json(kept.fields)
         if token.is_stale(self._now()) or token.access_token == rejected:
             token = await self._renewed(owner, kept, token)
@@ -98,7 +98,7 @@ class TokenSource:
         if not await self._vault.lock(self.upstream, owner, _LOCK_SECONDS):
             return await self._awaited(owner, kept)
         try:
-            now_kept = await self._read(owner)
+            now_kept = await self._load_credential(owner)
             if now_kept.version != kept.version:
                 return Token.from_json(now_kept.fields)
             async with new_http() as http:
@@ -106,7 +106,7 @@ class TokenSource:
                 if not await self._vault.put(self.upstream, owner, new.as_json(), expected=kept.version):
                     # The person disconnected or connected anew meanwhile, so the renewed token is nobody's.
                     await revoke(http, new)
-                    return Token.from_json((await self._read(owner)).fields)
+                    return Token.from_json((await self._load_credential(owner)).fields)
             return new
         except OAuthProblem as problem:
             if problem.temporary:
@@ -121,12 +121,12 @@ class TokenSource:
         deadline = self._now() + _LOCK_SECONDS
         while self._now() < deadline:
             await asyncio.sleep(_POLL)
-            now_kept = await self._read(owner)
+            now_kept = await self._load_credential(owner)
             if now_kept.version != kept.version:
                 return Token.from_json(now_kept.fields)
         raise OAuthProblem("the token could not be renewed in time", temporary=True)
 
-    async def _read(self, owner: CredentialOwner) -> Kept:
+    async def _load_credential(self, owner: CredentialOwner) -> Kept:
         kept = await self._vault.get(self.upstream, owner)
         if kept is None:
             raise NotConnected(self.upstream)

@@ -10,7 +10,7 @@ from assent.contract.infer import Inference
 from assent.contract.tiers import DEFAULT_RISK, Risk, Tier
 from assent.contract.tool_listing import Claims
 from assent.upstreams.openapi.arguments import Arguments
-from assent.upstreams.openapi.encoding import is_json, is_ndjson, is_shapeable, named, successes
+from assent.upstreams.openapi.encoding import is_json, is_ndjson, is_shapeable, media_text, successes
 from assent.upstreams.openapi.operations import ApiOperation, bare_type
 
 SURE = 0.95
@@ -155,7 +155,7 @@ def _raw_reason(operation: ApiOperation, tier: Tier) -> str | None:
 def _response_reason(operation: ApiOperation) -> str | None:
     for response in successes(operation):
         if response.media and not any(is_shapeable(media.type) for media in response.media):
-            return _media_reason(named(response.media))
+            return _media_reason(media_text(response.media))
     return None
 
 

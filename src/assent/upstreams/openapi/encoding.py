@@ -68,7 +68,7 @@ def accepted(operation: ApiOperation) -> str:
     return ", ".join([*ordered, f"{PROBLEM};q=0.9"])
 
 
-def named(media: Iterable[Media]) -> str:
+def media_text(media: Iterable[Media]) -> str:
     """Media types as text for people."""
     return ", ".join(dict.fromkeys(one.type for one in media))
 

@@ -58,7 +58,7 @@ async def exchange(send: SendHttp, request: OpenApiRequest, most: int) -> Answer
     try:
         response = await send(request.method, request.url, request.headers, request.body)
         headers = {name.lower(): value for name, value in response.headers}
-        body, whole = await _read(response, most)
+        body, whole = await _read_body(response, most)
     except (NotReached, OutcomeUnknown):
         raise
     except Exception as error:
@@ -74,7 +74,7 @@ def _text(value: bytes | None) -> str:
     return (value or b"").decode("latin-1").strip().lower()
 
 
-async def _read(response: UpstreamResponse, most: int) -> tuple[bytes, bool]:
+async def _read_body(response: UpstreamResponse, most: int) -> tuple[bytes, bool]:
     read: list[bytes] = []
     left = most
     async for piece in response.pieces():
@@ -252,12 +252,12 @@ class OpenApiLink(UpstreamLink):
 
     async def load(self) -> list[dict[str, Any]]:
         """Every definition of the document; it is parsed again only if its text has changed."""
-        text = await self._read()
+        text = await self._read_document()
         if text != self._text:
             await asyncio.to_thread(self._parse, text)
         return [dict(tool.definition) for tool in self.api.tools.values()]
 
-    async def _read(self) -> str:
+    async def _read_document(self) -> str:
         if self._fetch is not None:
             return await self._fetch(self._source)
         return await asyncio.to_thread(read_file, Path(self._source))

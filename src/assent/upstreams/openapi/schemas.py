@@ -64,7 +64,7 @@ class Schemas:
     def __init__(self, library: DocumentSet, direction: Direction) -> None:
         self.library = library
         self.hidden = "readOnly" if direction == "input" else "writeOnly"
-        self._named: dict[str, Schema] = {}
+        self._by_address: dict[str, Schema] = {}
         self._references: dict[str, tuple[str, ...]] = {}
         self._places: dict[str, DocumentPlace] = {}
 
@@ -80,16 +80,16 @@ class Schemas:
             self._add_words(made, place)
         return self._with_null(made, given) if given.get("nullable") is True else made
 
-    def named(self, address: str) -> Schema:
+    def schema_at(self, address: str) -> Schema:
         """The schema at an address that a converted schema refers to."""
-        if address not in self._named:
-            self._named[address] = self.convert(self._places[address])
-        return self._named[address]
+        if address not in self._by_address:
+            self._by_address[address] = self.convert(self._places[address])
+        return self._by_address[address]
 
     def references(self, address: str) -> tuple[str, ...]:
         """The addresses that the schema at an address refers to, in document order."""
         if address not in self._references:
-            self._references[address] = references_in(self.named(address))
+            self._references[address] = references_in(self.schema_at(address))
         return self._references[address]
 
     def through(self, schema: Schema) -> Schema:
@@ -99,7 +99,7 @@ class Schemas:
             if schema["$ref"] in seen:
                 raise Unresolved("its references form a cycle")
             seen.add(schema["$ref"])
-            schema = self.named(schema["$ref"])
+            schema = self.schema_at(schema["$ref"])
         return schema
 
     def _reference(self, place: DocumentPlace) -> dict[str, Any]:
@@ -220,12 +220,12 @@ class Bundler:
         """Keep every reference, with the nearest definitions first, as many as there is room for."""
         room, kept = most - _count(schema), []
         for address in reached:
-            room -= _count(self.schemas.named(address))
+            room -= _count(self.schemas.schema_at(address))
             if room < 0:
                 break
             kept.append(address)
         names = _names(kept)
-        bodies = {names[address]: _rename_references(self.schemas.named(address), names) for address in kept}
+        bodies = {names[address]: _rename_references(self.schemas.schema_at(address), names) for address in kept}
         return _with_definitions(_rename_references(schema, names), bodies), len(kept) == len(reached)
 
     def _reachable(self, first: Iterable[str]) -> list[str]:
@@ -242,7 +242,7 @@ class Bundler:
     def _inline_new(self) -> None:
         """Inline new schemas, each after those it refers to, so that nothing recurses deeply."""
         for address in self._recursive.closed[len(self._inlined) :]:
-            self._inlined[address] = self._inline(self.schemas.named(address))
+            self._inlined[address] = self._inline(self.schemas.schema_at(address))
 
     def _inline(self, schema: Schema) -> tuple[Schema, int, int]:
         """The schema with non-recursive references inlined, the number of schemas in it, and its depth."""

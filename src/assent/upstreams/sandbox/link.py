@@ -311,11 +311,11 @@ def make_plan(
         if mode == "enforce":
             raise
         grants = Grants(read, write, rules)
-    logger.info("%s: for its start it may read %s", name, named(grants.program))
+    logger.info("%s: for its start it may read %s", name, files_text(grants.program))
     return BoxPlan(name, mode, grants, instances)
 
 
-def named(program: Mapping[str, str]) -> str:
+def files_text(program: Mapping[str, str]) -> str:
     """What a program needs to start, as text."""
     return ", ".join(f"{path} ({why})" for path, why in program.items()) or "the system's folders alone"
 

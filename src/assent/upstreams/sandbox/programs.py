@@ -157,7 +157,7 @@ def _without_runner(command: list[str], env: Mapping[str, str], folder: Path) ->
 
 
 def _npx(words: list[str], home: Path, env: Mapping[str, str], folder: Path) -> list[str]:
-    package, chosen, rest = _named(words, ("-p", "--package"))
+    package, chosen, rest = _package_and_program(words, ("-p", "--package"))
     name = package[0] + package[1:].partition("@")[0]
     cache = Path(env.get("npm_config_cache") or home / ".npm")
     places = [folder / "node_modules", *(one / "node_modules" for one in _npx_folders(cache, package))]
@@ -188,7 +188,7 @@ def _npx_folders(cache: Path, package: str) -> list[Path]:
 
 
 def _uvx(words: list[str], home: Path, env: Mapping[str, str]) -> list[str]:
-    package, chosen, rest = _named(words, ("--from",))
+    package, chosen, rest = _package_and_program(words, ("--from",))
     name = re.split(r"[@=<>\[~! ]", package)[0]
     program = chosen or name
     tools = Path(env.get("UV_TOOL_DIR") or home / ".local/share/uv/tools")
@@ -201,7 +201,7 @@ def _uvx(words: list[str], home: Path, env: Mapping[str, str]) -> list[str]:
     raise CannotConfine(f"{package} is not installed for uvx", f"Run `uv tool install {name}`, then start again")
 
 
-def _named(words: list[str], options: tuple[str, ...]) -> tuple[str, str, list[str]]:
+def _package_and_program(words: list[str], options: tuple[str, ...]) -> tuple[str, str, list[str]]:
     """The package that a runner is told to run, the program if another one is named, and the arguments after it."""
     package, words = "", list(words)
     while words and words[0].startswith("-"):

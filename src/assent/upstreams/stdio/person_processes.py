@@ -152,10 +152,10 @@ class PersonProcesses:
             del self._running[place]
         if process.timer is not None:
             process.timer.cancel()
-        task = asyncio.ensure_future(self._ended(process))
+        task = asyncio.ensure_future(self._retire_process(process))
         self._ending.add(task)
 
-    async def _ended(self, process: PersonProcess) -> None:
+    async def _retire_process(self, process: PersonProcess) -> None:
         try:
             await process.link.retire(self._patience)
         finally:

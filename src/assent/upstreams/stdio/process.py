@@ -108,7 +108,7 @@ class ServerProcess:
             raise Unreachable(launch.name, start_failure(launch, error), sent=False) from None
         assert self._process.stderr is not None
         errors = self._stderr.read(self._process.stderr)
-        self._reading = [asyncio.create_task(self._read()), asyncio.create_task(errors)]
+        self._reading = [asyncio.create_task(self._read_lines()), asyncio.create_task(errors)]
 
     async def send(self, message: dict[str, Any]) -> None:
         assert self._process is not None and self._process.stdin is not None
@@ -146,7 +146,7 @@ class ServerProcess:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
 
-    async def _read(self) -> None:
+    async def _read_lines(self) -> None:
         assert self._process is not None and self._process.stdout is not None
         held, cut, turns = bytearray(), b"", Turns()
         try:

@@ -171,7 +171,7 @@ class StdioUpstream:
                 await self.notify("notifications/initialized")
                 self.described = described
 
-    async def ended(self) -> str:
+    async def wait_until_ended(self) -> str:
         """Wait until the running process has ended by itself, and say how."""
         child = self._child
         while child is not None:

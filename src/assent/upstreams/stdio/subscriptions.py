@@ -42,7 +42,7 @@ class StdioSubscriptions(Subscriptions):
                     with suppress(RpcError):
                         await self._begin_watch(uri)
             self.was_heard = True
-            await self._server.ended()
+            await self._server.wait_until_ended()
         finally:
             self.close()
 

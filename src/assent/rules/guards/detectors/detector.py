@@ -147,19 +147,21 @@ class DetectorRule(ValueRule):
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
         """The first objection: to a value, or to one because of the name that it has in an object."""
         found = super().denies(arguments, context)
-        return found or next((one for path, value in self.checked(arguments) for one in self._named(path, value)), None)
+        return found or next(
+            (one for path, value in self.checked_values(arguments) for one in self._find_by_name(path, value)), None
+        )
 
-    def _named(self, path: str, value: Any) -> Iterator[Denial]:
+    def _find_by_name(self, path: str, value: Any) -> Iterator[Denial]:
         if isinstance(value, str):
             if by := self.finds_under(path.rpartition(".")[2], value):
                 yield path, _contains(by)
         elif isinstance(value, dict):
             for name, (key, item) in zip(names_of(value), value.items(), strict=True):
                 found = isinstance(item, str) and self.finds_under(name, item)
-                yield from [(f"{path}.{key}", _contains(found))] if found else self._named(f"{path}.{key}", item)
+                yield from [(f"{path}.{key}", _contains(found))] if found else self._find_by_name(f"{path}.{key}", item)
         elif isinstance(value, list):
             for index, item in enumerate(value):
-                yield from self._named(f"{path}[{index}]", item) if not isinstance(item, str) else ()
+                yield from self._find_by_name(f"{path}[{index}]", item) if not isinstance(item, str) else ()
 
     def objection(self, value: Any, context: Context) -> str | None:
         if isinstance(value, float) and value.is_integer():

@@ -92,7 +92,7 @@ def _token(kind: str, label: str, pattern: str, *hints: str, flags: int = 0) -> 
     return Detector(kind, label, re.compile(pattern, flags), None, hints, is_token=True)
 
 
-def _named(kind: str, label: str, pattern: str, checked: Callable[[str], bool], *hints: str) -> Detector:
+def _named_secret(kind: str, label: str, pattern: str, checked: Callable[[str], bool], *hints: str) -> Detector:
     """A secret that is known by the name in front of it."""
     return Detector(kind, label, re.compile(pattern, re.IGNORECASE), checked, hints)
 
@@ -185,8 +185,8 @@ SECRETS = _by_kind(
     _token("jwt", "signed token", rf"(?<![\w-])eyJ{_K}{{8,2000}}\.eyJ{_K}{{8,8000}}\.{_K}{{16,2000}}(?![\w-])", "eyj"),
     _token("bearer_token", "bearer token", r"\bbearer\s{1,4}([\w\-.=+/~]{16,4000})", "bearer", flags=re.IGNORECASE),
     _text("url_password", "password in a link", r"\b[a-zA-Z][\w+.-]{1,20}://[^\s:/@]{0,100}:([^\s:/@]{3,200})@", "://"),
-    _named("basic_auth", "name and password", BASIC, is_basic, "basic"),
-    _named("command_password", "password in a command", COMMAND, is_command_password, "-u ", "--user"),
-    _named("password", "password", PASSWORD, is_password, "pass", "pwd", "identified"),
-    _named("named_key", "named key", NAMED_KEY, is_named_key, "secret", "token", "key", "credential"),
+    _named_secret("basic_auth", "name and password", BASIC, is_basic, "basic"),
+    _named_secret("command_password", "password in a command", COMMAND, is_command_password, "-u ", "--user"),
+    _named_secret("password", "password", PASSWORD, is_password, "pass", "pwd", "identified"),
+    _named_secret("named_key", "named key", NAMED_KEY, is_named_key, "secret", "token", "key", "credential"),
 )

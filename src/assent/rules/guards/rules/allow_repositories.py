@@ -67,7 +67,7 @@ class AllowRepositories(GuardRule):
 
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
         owners = [one for one in Fields((self.owner,)).pick(arguments) if one is not None]
-        found = [one for path, value in self.checked(arguments) for one in named_scalars(path, value)]
+        found = [one for path, value in self.checked_values(arguments) for one in named_scalars(path, value)]
         for path, value in found:
             if value is not None and not self._is_allowed(value, owners):
                 return path, "it is not one of the allowed repositories"

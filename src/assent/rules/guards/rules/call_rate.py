@@ -45,7 +45,7 @@ class CallRate(GuardRule):
         return digest_of(self.model_dump(mode="json", exclude={"because", "mode", "action", "by"}))
 
     def rates(self, arguments: Mapping[str, Any], context: Context) -> tuple[RateSlot, ...]:
-        found = (one for path, value in self.checked(arguments) for _, one in named_scalars(path, value))
+        found = (one for path, value in self.checked_values(arguments) for _, one in named_scalars(path, value))
         values = {key for one in found for key in _keys(one)}
         keys = sorted(values) if self.fields else [""]
         return tuple(RateSlot(self._slot(key, context), self.calls, float(self.per)) for key in keys)

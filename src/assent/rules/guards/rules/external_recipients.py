@@ -34,7 +34,7 @@ class ExternalRecipients(GuardRule):
 
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
         found = 0
-        for path, value in self.checked(arguments):
+        for path, value in self.checked_values(arguments):
             found += self._external(value)
             if found > self.most:
                 return path, "it is outside the internal domains"

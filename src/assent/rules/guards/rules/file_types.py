@@ -38,7 +38,7 @@ class FileTypes(ValueRule):
         return self
 
     @cached_property
-    def _listed(self) -> frozenset[str]:
+    def _listed_types(self) -> frozenset[str]:
         return frozenset(self.allow or self.block)
 
     def objection(self, value: Any, context: Context) -> str | None:
@@ -49,4 +49,4 @@ class FileTypes(ValueRule):
         found = extension_of(value)
         if found == UNCLEAR or (found is None and self.allow):
             return "its type cannot be read from its name"
-        return "its type is not allowed" if (found in self._listed) != bool(self.allow) else None
+        return "its type is not allowed" if (found in self._listed_types) != bool(self.allow) else None

@@ -28,4 +28,6 @@ class ForbidFields(GuardRule):
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
         if all(value is None for value in self.selected.pick(arguments)):
             return None
-        return next((path, "this field is not allowed") for path, value in self.checked(arguments) if value is not None)
+        return next(
+            (path, "this field is not allowed") for path, value in self.checked_values(arguments) if value is not None
+        )

@@ -63,7 +63,7 @@ class IpRanges(ValueRule):
     def objection(self, value: Any, context: Context) -> str | None:
         if value is None:
             return None
-        network = _read(value)
+        network = _parse_network(value)
         if network is None:
             return "it is not an IP address or range"
         if any(one.version == network.version and one.overlaps(network) for one in self._blocked_in_all_forms):
@@ -79,7 +79,7 @@ def _in_ipv6(network: Network) -> Iterator[Network]:
     yield IPv6Network(((0x2002 << 112) + (low << 80), 16 + bits))
 
 
-def _read(value: Any) -> Network | None:
+def _parse_network(value: Any) -> Network | None:
     text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
     if not _PLAIN.fullmatch(text):
         return None

@@ -25,7 +25,7 @@ class ItemCount(GuardRule):
     most: Annotated[int, Field(ge=0, description="The largest number of items.")]
 
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
-        waiting: list[Named] = self.checked(arguments)
+        waiting: list[Named] = self.checked_values(arguments)
         while waiting:
             path, value = waiting.pop()
             if not isinstance(value, list | dict):

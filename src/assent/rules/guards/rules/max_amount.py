@@ -49,10 +49,10 @@ class MaxAmount(GuardRule):
         return Fields((self.currency,))
 
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
-        amounts = [one for path, value in self.checked(arguments) for one in named_scalars(path, value)]
+        amounts = [one for path, value in self.checked_values(arguments) for one in named_scalars(path, value)]
         if not amounts:
             return None
-        limit = self._limit(context.known(arguments))
+        limit = self._limit(context.known_arguments(arguments))
         if limit is None:
             return self.currency, "its currency has no limit"
         for path, value in amounts:
@@ -67,7 +67,7 @@ class MaxAmount(GuardRule):
 
     def _limit(self, arguments: Mapping[str, Any]) -> Decimal | None:
         """The smallest limit of the named currencies; None if one of them has none."""
-        named = [text for _, value in self._currency.named(arguments) for _, text in named_scalars("", value)]
+        named = [text for _, value in self._currency.find_values(arguments) for _, text in named_scalars("", value)]
         codes = [name_key(one).upper() if isinstance(one, str) else "" for one in named if one is not None]
         if not codes or (self.default and not self.currency.startswith("/") and self.currency not in arguments):
             codes.append(self.default or "")  # A currency elsewhere may not be the one that the tool reads.

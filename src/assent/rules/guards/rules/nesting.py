@@ -25,7 +25,7 @@ class Nesting(GuardRule):
     most: Annotated[int, Field(ge=1, description="How many values there may be.")] = 100_000
 
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
-        count, waiting = 0, [(path, value, 0) for path, value in self.checked(arguments)]
+        count, waiting = 0, [(path, value, 0) for path, value in self.checked_values(arguments)]
         while waiting:
             path, value, depth = waiting.pop()
             count += 1

@@ -25,7 +25,7 @@ class PayloadSize(GuardRule):
     most: Annotated[int, Field(ge=1, description="The largest number of bytes.")]
 
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
-        for path, value in self.checked(arguments) if self.fields else [("", arguments)]:
+        for path, value in self.checked_values(arguments) if self.fields else [("", arguments)]:
             if len(orjson.dumps(dict(value) if isinstance(value, Mapping) else value)) > self.most:
                 return path, f"it has more than {self.most} bytes"
         return None

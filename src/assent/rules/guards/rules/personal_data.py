@@ -11,7 +11,7 @@ from assent.rules.guards.detectors.kinds import PERSONAL
 from assent.rules.guards.rule import Examples
 
 
-def _known(kind: str) -> str:
+def _check_kind(kind: str) -> str:
     if kind not in PERSONAL:
         raise ValueError(f"{kind[:40]!r} is not a kind of personal data; use some of {', '.join(PERSONAL)}")
     return kind
@@ -37,6 +37,6 @@ class PersonalData(DetectorRule):
     )
 
     kinds: Annotated[
-        tuple[Annotated[str, AfterValidator(_known)], ...],
+        tuple[Annotated[str, AfterValidator(_check_kind)], ...],
         Field(min_length=1, description="The kinds to find; without it, all."),
     ] = tuple(PERSONAL)

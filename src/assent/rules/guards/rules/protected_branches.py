@@ -54,15 +54,15 @@ class ProtectedBranches(GuardRule):
     when_missing: str = Field("deny", pattern="^(deny|pass)$", description="deny or pass a call that names no branch.")
 
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
-        if self.when_missing == "deny" and not self._named(context.known(arguments)):
+        if self.when_missing == "deny" and not self._named_branches(context.known_arguments(arguments)):
             return (self.fields or self.usual_fields)[0], "no branch is named, so it would be the default one"
-        for path, value in self._named(arguments):
+        for path, value in self._named_branches(arguments):
             if any(self._is_protected(name) for name in branch_names(value)):
                 return path, "the branch is protected"
         return None
 
-    def _named(self, arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
-        found = (one for path, value in self.checked(arguments) for one in named_scalars(path, value))
+    def _named_branches(self, arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
+        found = (one for path, value in self.checked_values(arguments) for one in named_scalars(path, value))
         return [(path, value) for path, value in found if isinstance(value, str) and value.strip()]
 
     def _is_protected(self, name: str) -> bool:

@@ -32,7 +32,7 @@ class RecipientCount(GuardRule):
 
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
         total = 0
-        for path, value in self.checked(arguments):
+        for path, value in self.checked_values(arguments):
             total += count_recipients(value)
             if total > self.most:
                 return path, f"there are more than {self.most} recipients"

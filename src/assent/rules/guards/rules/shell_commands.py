@@ -59,7 +59,7 @@ class ShellCommands(GuardRule):
         return tuple(tuple(command.split()) for command in self.allow)
 
     def denies(self, arguments: Mapping[str, Any], context: Context = NO_CONTEXT) -> Denial | None:
-        for path, value in self.checked(arguments):
+        for path, value in self.checked_values(arguments):
             if (found := self._judge((path, value))) is not None:
                 return found
         return None
