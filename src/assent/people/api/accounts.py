@@ -62,105 +62,109 @@ _REFUSALS = ("api.not_entitled", "api.unknown", "api.conflict")
 
 
 @get(PATH, "AccountList", AccountFilter, who=_WHO, refusals=("api.not_entitled", "api.unknown"))
-async def list_accounts(asked: ApiRequest) -> dict[str, Any]:
+async def list_accounts(request: ApiRequest) -> dict[str, Any]:
     """List the accounts of people, by name."""
-    tenant, limit = _tenant_of(asked), asked.query.get("limit", 100)
-    found = await accounts_of(asked.ports, tenant, asked.query.get("after", ""), limit + 1)
+    tenant, limit = _tenant_of(request), request.query.get("limit", 100)
+    found = await accounts_of(request.ports, tenant, request.query.get("after", ""), limit + 1)
     more = found[limit - 1].name if len(found) > limit else None
     return {"accounts": [_as_json(one) for one in found[:limit]], "next": more}
 
 
 @post(PATH, "Account", NewAccount, who=_WHO, refusals=_REFUSALS)
-async def create_account(asked: ApiRequest) -> dict[str, Any]:
+async def create_account(request: ApiRequest) -> dict[str, Any]:
     """Make an account, and the link with which its person sets up how they sign in."""
-    check_recent(asked.principal, asked.ports)
-    own, by, now = _tenant_of(asked), asked.principal, asked.ports.now()
-    name, tenant = asked.body["name"].strip().lower(), asked.body.get("tenant", "").strip() or by.tenant
+    check_recent(request.principal, request.ports)
+    own, by, now = _tenant_of(request), request.principal, request.ports.now()
+    name, tenant = request.body["name"].strip().lower(), request.body.get("tenant", "").strip() or by.tenant
     if not is_name(name):
         raise ApiProblem("api.invalid", "A name has up to 64 lower-case letters, digits and . _ @ -")
     if not is_name(tenant.lower()):
         raise ApiProblem("api.invalid", "A tenant has up to 64 letters, digits and . _ @ -")
     if own not in (None, tenant):
         raise ApiProblem("api.not_entitled", "You manage the accounts of your own tenant.")
-    await check_name(asked, name, tenant)
-    account = await keep_account(asked.ports, Account(name, tenant, _roles(asked), now, by.id), "account.create", by)
+    await check_name(request, name, tenant)
+    account = await keep_account(
+        request.ports, Account(name, tenant, _roles(request), now, by.id), "account.create", by
+    )
     if account is None:
         raise ApiProblem("api.conflict", "There is an account of this name. It is unique in the gateway.")
-    return await _with_link(asked, account)
+    return await _with_link(request, account)
 
 
 @post(f"{PATH}/{{account}}/roles", "Account", AccountRoles, who=_WHO, refusals=_REFUSALS)
-async def change_roles(asked: ApiRequest) -> dict[str, Any]:
+async def change_roles(request: ApiRequest) -> dict[str, Any]:
     """Give an account other roles; its sessions end."""
-    check_recent(asked.principal, asked.ports)
-    account = await _managed(asked)
-    return _as_json(await _keep(asked, replace(account, roles=_roles(asked)), "account.roles"))
+    check_recent(request.principal, request.ports)
+    account = await _find_managed_account(request)
+    return _as_json(await _keep(request, replace(account, roles=_roles(request)), "account.roles"))
 
 
 @post(f"{PATH}/{{account}}/reset", "Account", who=_WHO, refusals=_REFUSALS)
-async def reset_account(asked: ApiRequest) -> dict[str, Any]:
+async def reset_account(request: ApiRequest) -> dict[str, Any]:
     """Remove every way in to an account and make a new link."""
     # Its connections go too: whoever has the link becomes this person here, but not at other services.
-    check_recent(asked.principal, asked.ports)
-    account = await _managed(asked)
+    check_recent(request.principal, request.ports)
+    account = await _find_managed_account(request)
     bare = replace(account, disabled=False)
-    kept, owner = await _keep(asked, bare, "account.reset"), account.principal(asked.ports.now())
-    await _forget_connections(asked, owner)
-    for one in await passkeys_of(asked.ports, owner):
-        await remove_passkey(asked.ports, owner, one.id, asked.principal)
-    return await _with_link(asked, kept)
+    kept, owner = await _keep(request, bare, "account.reset"), account.principal(request.ports.now())
+    await _forget_connections(request, owner)
+    for one in await passkeys_of(request.ports, owner):
+        await remove_passkey(request.ports, owner, one.id, request.principal)
+    return await _with_link(request, kept)
 
 
 @post(f"{PATH}/{{account}}/disable", "Account", who=_WHO, refusals=_REFUSALS)
-async def disable_account(asked: ApiRequest) -> dict[str, Any]:
+async def disable_account(request: ApiRequest) -> dict[str, Any]:
     """Lock an account; its sessions and applications end."""
-    account = await _managed(asked)
-    return _as_json(await _keep(asked, replace(account, disabled=True), "account.disable"))
+    account = await _find_managed_account(request)
+    return _as_json(await _keep(request, replace(account, disabled=True), "account.disable"))
 
 
-async def _keep(asked: ApiRequest, account: Account, action: str) -> Account:
-    ports = asked.ports
-    kept = await keep_account(ports, account, action, asked.principal)
+async def _keep(request: ApiRequest, account: Account, action: str) -> Account:
+    ports = request.ports
+    kept = await keep_account(ports, account, action, request.principal)
     if kept is None:
         raise ApiProblem("api.conflict", "Somebody else changed this account meanwhile.")
     await withdraw_enrolments(ports, account)
     await Sessions(lambda: ports.store, ports.now).end_all(account.principal(ports.now()))
     left = frozenset(kept.roles) if action == "account.roles" else frozenset[str]()
-    await _revoke_keys(asked, account, left)
+    await _revoke_keys(request, account, left)
     if action in ("account.reset", "account.disable"):
         await GrantStore(ports.store, ports.now).end_all(account.name, account.tenant)
     return kept
 
 
-async def _forget_connections(asked: ApiRequest, person: Principal) -> None:
+async def _forget_connections(request: ApiRequest, person: Principal) -> None:
     owner = owner_of(person)
-    for name in asked.state.settings.upstreams:
-        await asked.state.vault.remove(name, owner)
-        asked.state.forget_credential(name, owner)
+    for name in request.state.settings.upstreams:
+        await request.state.vault.remove(name, owner)
+        request.state.forget_credential(name, owner)
 
 
-async def _revoke_keys(asked: ApiRequest, account: Account, left: frozenset[str]) -> None:
+async def _revoke_keys(request: ApiRequest, account: Account, left: frozenset[str]) -> None:
     """Revoke what the person made for people and what has a role that the person no longer has."""
-    now = asked.ports.now()
-    for one in await asked.ports.store.keys(limit=MOST_KNOWN):
+    now = request.ports.now()
+    for one in await request.ports.store.keys(limit=MOST_KNOWN):
         who = one.principal
         if one.made_by == account.name and who.kind == "human" and not one.revoked and not (left and who.roles <= left):
-            await asked.state.stored_keys.revoke(one.digest, now, key_entry("key.revoked", one, asked.principal, now))
+            await request.state.stored_keys.revoke(
+                one.digest, now, key_entry("key.revoked", one, request.principal, now)
+            )
 
 
-def _tenant_of(asked: ApiRequest) -> str | None:
+def _tenant_of(request: ApiRequest) -> str | None:
     """Whose accounts a principal manages: an administrator those of their tenant, one who is an operator too all."""
-    who = asked.principal
-    if not asked.state.settings.console.accounts:
+    who = request.principal
+    if not request.state.settings.console.accounts:
         raise ApiProblem("api.unknown", "This console has no accounts of its own.")
     if who.kind != "human" or who.has_agent or who.mode == "test" or "admin" not in who.roles:
         raise ApiProblem("api.not_entitled", "Accounts are managed by people with the role admin.")
     return None if is_operator(who) else who.tenant
 
 
-async def _managed(asked: ApiRequest) -> Account:
+async def _find_managed_account(request: ApiRequest) -> Account:
     """The account that the path names, if this administrator manages it; another's is as unknown as none."""
-    tenant, account = _tenant_of(asked), await find_account(asked.ports, asked.names["account"])
+    tenant, account = _tenant_of(request), await find_account(request.ports, request.names["account"])
     if account is None or tenant not in (None, account.tenant):
         raise ApiProblem("api.unknown", "There is no such account.")
     if OPERATOR in account.roles and tenant is not None:
@@ -168,15 +172,15 @@ async def _managed(asked: ApiRequest) -> Account:
     return account
 
 
-def _roles(asked: ApiRequest) -> tuple[str, ...]:
-    chosen = tuple(role for role in ROLES if role in asked.body["roles"])
-    if OPERATOR in chosen and not is_operator(asked.principal):
+def _roles(request: ApiRequest) -> tuple[str, ...]:
+    chosen = tuple(role for role in ROLES if role in request.body["roles"])
+    if OPERATOR in chosen and not is_operator(request.principal):
         raise ApiProblem("api.not_entitled", "Only an operator makes operators: an operator sees every tenant.")
     return chosen
 
 
-async def _with_link(asked: ApiRequest, account: Account) -> dict[str, Any]:
-    return {**_as_json(account), "enrol": f"/console/enrol?token={await make_enrolment(asked.ports, account)}"}
+async def _with_link(request: ApiRequest, account: Account) -> dict[str, Any]:
+    return {**_as_json(account), "enrol": f"/console/enrol?token={await make_enrolment(request.ports, account)}"}
 
 
 def _as_json(account: Account) -> dict[str, Any]:

@@ -84,55 +84,55 @@ _REOPENING: dict[str, Any] = {
 
 
 @get(PATH, "ApprovalList", ApprovalFilter, who="operators: all; people: their tenant's; others: their own")
-async def list_approvals(asked: ApiRequest) -> dict[str, Any]:
+async def list_approvals(request: ApiRequest) -> dict[str, Any]:
     """List approvals, newest first."""
     # A state is read off each record, so a page may have fewer than its limit.
-    if _is_urgent(asked):
-        return await _urgent(asked)
-    if asked.query.get("state") == "decided":
-        return await _decided(asked)
-    now, limit, state = asked.ports.now(), asked.query.get("limit", 100), asked.query.get("state", "pending")
+    if _is_urgent(request):
+        return await _list_urgent(request)
+    if request.query.get("state") == "decided":
+        return await _list_decided(request)
+    now, limit, state = request.ports.now(), request.query.get("limit", 100), request.query.get("state", "pending")
     found: list[Approval] = []
-    place: Cursor | None = asked.query.get("cursor")
+    place: Cursor | None = request.query.get("cursor")
     for _ in range(MOST_LOOKED_AT // PAGE):
-        page = await _page(asked, place, now if state == "pending" else None)
+        page = await _page(request, place, now if state == "pending" else None)
         for one in page:
             place = (one.asked_at, one.id)
             if state in ("all", one.state_at(now).value):
                 found.append(one)
             if len(found) == limit:
-                return _page_as_json(found, asked.principal, now, place)
+                return _page_as_json(found, request.principal, now, place)
         if len(page) < PAGE:
-            return _page_as_json(found, asked.principal, now, None)
-    return _page_as_json(found, asked.principal, now, place)
+            return _page_as_json(found, request.principal, now, None)
+    return _page_as_json(found, request.principal, now, place)
 
 
-def _is_urgent(asked: ApiRequest) -> bool:
-    query = asked.query
+def _is_urgent(request: ApiRequest) -> bool:
+    query = request.query
     return query.get("order") == "urgent" and query.get("state", "pending") == "pending" and "cursor" not in query
 
 
-async def _urgent(asked: ApiRequest) -> dict[str, Any]:
+async def _list_urgent(request: ApiRequest) -> dict[str, Any]:
     """Pending approvals, those that expire first at the top, then the riskiest."""
-    now, reach, query = asked.ports.now(), record_scope_of(asked.principal), asked.query
+    now, reach, query = request.ports.now(), record_scope_of(request.principal), request.query
     whose: dict[str, Any] = {"tenant": reach.tenant, "requester": reach.principal}
     skip, limit = query.get("skip", 0), query.get("limit", 100)
-    found = await asked.ports.store.urgent_approvals(now, **whose, skip=skip, limit=limit)
-    count, _ = await asked.ports.store.count_pending(now, **whose)
-    return {**_page_as_json(found, asked.principal, now, None), "count": count}
+    found = await request.ports.store.urgent_approvals(now, **whose, skip=skip, limit=limit)
+    count, _ = await request.ports.store.count_pending(now, **whose)
+    return {**_page_as_json(found, request.principal, now, None), "count": count}
 
 
-async def _decided(asked: ApiRequest) -> dict[str, Any]:
-    reach = record_scope_of(asked.principal)
-    found = await asked.ports.store.decided_approvals(
-        tenant=reach.tenant, requester=reach.principal, limit=asked.query.get("limit", 100)
+async def _list_decided(request: ApiRequest) -> dict[str, Any]:
+    reach = record_scope_of(request.principal)
+    found = await request.ports.store.decided_approvals(
+        tenant=reach.tenant, requester=reach.principal, limit=request.query.get("limit", 100)
     )
-    return _page_as_json(found, asked.principal, asked.ports.now(), None)
+    return _page_as_json(found, request.principal, request.ports.now(), None)
 
 
-async def _page(asked: ApiRequest, after: Cursor | None, pending_at: float | None) -> list[Approval]:
-    reach = record_scope_of(asked.principal)
-    return await asked.ports.store.approvals(
+async def _page(request: ApiRequest, after: Cursor | None, pending_at: float | None) -> list[Approval]:
+    reach = record_scope_of(request.principal)
+    return await request.ports.store.approvals(
         tenant=reach.tenant, requester=reach.principal, pending_at=pending_at, after=after, limit=PAGE
     )
 
@@ -145,49 +145,55 @@ def _page_as_json(found: list[Approval], principal: Principal, now: float, place
 
 
 @get(PATH + "/{approval}", "ShownApproval", who="as for the list", **_UNKNOWN)
-async def show_approval(asked: ApiRequest) -> dict[str, Any]:
+async def show_approval(request: ApiRequest) -> dict[str, Any]:
     """Show everything an approval is about."""
     # With how the call that it let through ended, and the last one that this requester used for this tool.
-    found = await find(asked.principal, asked.names["approval"], asked.ports)
-    shown = await _with_outcome(asked, found)
-    last = await asked.ports.store.last_used_approval(found.tenant, found.requester, found.tool, found.asked_at)
-    return shown if last is None else {**shown, "last": await _with_outcome(asked, last)}
+    found = await find(request.principal, request.names["approval"], request.ports)
+    shown = await _with_outcome(request, found)
+    last = await request.ports.store.last_used_approval(found.tenant, found.requester, found.tool, found.asked_at)
+    return shown if last is None else {**shown, "last": await _with_outcome(request, last)}
 
 
-async def _with_outcome(asked: ApiRequest, approval: Approval) -> dict[str, Any]:
-    now = asked.ports.now()
-    shown = as_json(approval, asked.principal, now)
-    record = await asked.ports.store.claim_by_id(approval.claim) if approval.claim is not None else None
+async def _with_outcome(request: ApiRequest, approval: Approval) -> dict[str, Any]:
+    now = request.ports.now()
+    shown = as_json(approval, request.principal, now)
+    record = await request.ports.store.claim_by_id(approval.claim) if approval.claim is not None else None
     return shown if record is None else {**shown, "outcome": record.state_at(now).value}
 
 
 @post(PATH + "/{approval}/approve", "Approval", DecisionReason, who=_DECIDERS, name="approve", **_DECIDING)
-async def approve_approval(asked: ApiRequest) -> dict[str, Any]:
+async def approve_approval(request: ApiRequest) -> dict[str, Any]:
     """Approve, once, exactly what the approval shows."""
-    return await _decide(asked, "approve")
+    return await _decide(request, "approve")
 
 
 @post(PATH + "/{approval}/deny", "Approval", DecisionReason, who="as for approve", name="deny", **_DECIDING)
-async def deny_approval(asked: ApiRequest) -> dict[str, Any]:
+async def deny_approval(request: ApiRequest) -> dict[str, Any]:
     """Deny the call."""
-    return await _decide(asked, "decline")
+    return await _decide(request, "decline")
 
 
 @post(PATH + "/{approval}/reopen", "Approval", DecisionReason, who="as for approve", name="reopen", **_REOPENING)
-async def reopen_approval(asked: ApiRequest) -> dict[str, Any]:
+async def reopen_approval(request: ApiRequest) -> dict[str, Any]:
     """Take a denial back, or an approval that no call has used: the call waits for a decision again."""
-    return await _decide(asked, "reopen")
+    return await _decide(request, "reopen")
 
 
-async def _decide(asked: ApiRequest, verdict: Verdict) -> dict[str, Any]:
+async def _decide(request: ApiRequest, verdict: Verdict) -> dict[str, Any]:
     decided = await approve(
-        asked.principal, asked.names["approval"], verdict, asked.ports, asked.channel, reason_of(asked), asked.signed
+        request.principal,
+        request.names["approval"],
+        verdict,
+        request.ports,
+        request.channel,
+        reason_of(request),
+        request.signed,
     )
-    return as_json(decided, asked.principal, asked.ports.now())
+    return as_json(decided, request.principal, request.ports.now())
 
 
-def reason_of(asked: ApiRequest) -> str:
-    reason = str(asked.body.get("reason", "")).strip()
+def reason_of(request: ApiRequest) -> str:
+    reason = str(request.body.get("reason", "")).strip()
     if len(reason) > MOST_REASON:
         raise ApiProblem("api.invalid", f"The reason has {len(reason)} characters; at most {MOST_REASON} are kept.")
     return reason
@@ -209,28 +215,28 @@ def as_json(approval: Approval, principal: Principal, now: float) -> dict[str, A
     refusals=("approve.unknown",),
     name="decide_approvals",
 )
-async def decide_several(asked: ApiRequest) -> dict[str, Any]:
+async def decide_several(request: ApiRequest) -> dict[str, Any]:
     """Decide several calls of one tool alike; each is decided by itself."""
-    names, verdict, reason = list(dict.fromkeys(asked.body["approvals"])), asked.body["verdict"], reason_of(asked)
-    await several_of_a_kind(asked, names)
+    names, verdict, reason = list(dict.fromkeys(request.body["approvals"])), request.body["verdict"], reason_of(request)
+    await several_of_a_kind(request, names)
     decided, refused = list[dict[str, Any]](), list[dict[str, Any]]()
     for name in names:
         try:
-            one = await approve(asked.principal, name, verdict, asked.ports, asked.channel, reason)
-            decided.append(as_json(one, asked.principal, asked.ports.now()))
+            one = await approve(request.principal, name, verdict, request.ports, request.channel, reason)
+            decided.append(as_json(one, request.principal, request.ports.now()))
         except Refusal as refusal:
             refused.append({"id": name, "problem": refusal.problem()})
     return {"decided": decided, "refused": refused}
 
 
-async def several_of_a_kind(asked: ApiRequest, names: list[str]) -> list[Approval]:
+async def several_of_a_kind(request: ApiRequest, names: list[str]) -> list[Approval]:
     """These approvals, if all are about one tool of one upstream under one contract; otherwise an ApiProblem.
 
     One button for different calls would invite a yes to something that was not read.
     """
     if not 1 <= len(names) <= MOST_AT_ONCE:
         raise ApiProblem("api.invalid", f"Choose 1 to {MOST_AT_ONCE} approvals.")
-    found = [await find(asked.principal, name, asked.ports) for name in names]
+    found = [await find(request.principal, name, request.ports) for name in names]
     kinds = {(one.tenant, one.tool, one.facts.get("upstream"), one.facts.get("contract")) for one in found}
     if len(kinds) > 1:
         raise ApiProblem("api.invalid", "Only calls of the same tool under the same contract are decided together.")
@@ -244,8 +250,8 @@ async def several_of_a_kind(asked: ApiRequest, names: list[str]) -> list[Approva
     who="as for the list",
     refusals=("approve.unknown", "api.invalid"),
 )
-async def compare_approvals(asked: ApiRequest) -> dict[str, Any]:
+async def compare_approvals(request: ApiRequest) -> dict[str, Any]:
     """Show several approvals of one tool."""
-    names, now = asked.query.get("ids", []), asked.ports.now()
-    found = await several_of_a_kind(asked, names) if names else []
-    return {"approvals": [as_json(one, asked.principal, now) for one in found]}
+    names, now = request.query.get("ids", []), request.ports.now()
+    found = await several_of_a_kind(request, names) if names else []
+    return {"approvals": [as_json(one, request.principal, now) for one in found]}

@@ -50,18 +50,18 @@ READERS = "roles operator (all), auditor and approver (their tenant's)"
 
 
 @get("/api/audit", "EntryList", EntryFilter, who=READERS, refusals=("api.not_entitled",))
-async def list_entries(asked: ApiRequest) -> dict[str, Any]:
+async def list_entries(request: ApiRequest) -> dict[str, Any]:
     """Read the log in its order, from after a place in it; or newest first."""
-    check_reader(asked.principal)
-    if asked.query.get("order") == "newest":
-        return await _newest(asked)
-    after, limit = asked.query.get("after", -1), asked.query.get("limit", 100)
+    check_reader(request.principal)
+    if request.query.get("order") == "newest":
+        return await _newest(request)
+    after, limit = request.query.get("after", -1), request.query.get("limit", 100)
     found: list[dict[str, Any]] = []
     for _ in range(MOST_LOOKED_AT // PAGE):
-        page = await asked.ports.store.sealed(after=after, limit=PAGE)
+        page = await request.ports.store.sealed(after=after, limit=PAGE)
         for row in page:
             after, one = row.index, entry_json(row)
-            if _matches_query(one, asked):
+            if _matches_query(one, request):
                 found.append(one)
             if len(found) == limit:
                 return {"entries": found, "next": after}
@@ -71,14 +71,14 @@ async def list_entries(asked: ApiRequest) -> dict[str, Any]:
     return {"entries": found, "next": after}
 
 
-async def _newest(asked: ApiRequest) -> dict[str, Any]:
+async def _newest(request: ApiRequest) -> dict[str, Any]:
     """Entries from the end of the log. An entry without a caller of its own has the one of its intent."""
-    query, ports = asked.query, asked.ports
+    query, ports = request.query, request.ports
     wanted = ActivityFilter(
         **{name: query[name] for name in ("tool", "tier", "principal", "kind") if name in query},
         since=moment(query.get("since"), ports.now()),
         until=moment(query.get("until"), ports.now()),
-        tenant=record_scope_of(asked.principal).tenant,
+        tenant=record_scope_of(request.principal).tenant,
         every=True,
     )
     reader = ActivityReader(ports.store, wanted, templates_of(ports.catalogue()), int(query.get("limit", 100)))
@@ -97,12 +97,12 @@ def check_reader(principal: Principal) -> None:
         raise ApiProblem("api.not_entitled", "The log is for people with the role operator, auditor or approver.")
 
 
-def _matches_query(one: dict[str, Any], asked: ApiRequest) -> bool:
+def _matches_query(one: dict[str, Any], request: ApiRequest) -> bool:
     """Entries that name no tenant, or whose values were erased, are the operators' alone."""
-    tenant = record_scope_of(asked.principal).tenant
+    tenant = record_scope_of(request.principal).tenant
     if tenant is not None and one["values"].get("tenant") != tenant:
         return False
-    facts, query = one["facts"], asked.query
+    facts, query = one["facts"], request.query
     return all(
         query.get(name) in (None, have)
         for name, have in (("kind", one["kind"]), ("tool", facts.get("tool")), ("tier", facts.get("tier")))

@@ -30,12 +30,12 @@ _REFUSALS = ("api.not_entitled", "api.unknown")
 
 
 @get("/api/audit/{entry}", "WholeEntry", who=READERS, refusals=_REFUSALS)
-async def show_entry(asked: ApiRequest) -> dict[str, Any]:
+async def show_entry(request: ApiRequest) -> dict[str, Any]:
     """Show one entry with its proof."""
     # Payload is shown to an auditor who asked for it in the last five minutes.
-    row, line = await _find_entry(asked)
-    looked = await _has_looked(asked, str(row.index))
-    proof = asked.ports.evidence
+    row, line = await _find_entry(request)
+    looked = await _has_looked(request, str(row.index))
+    proof = request.ports.evidence
     return {
         **entry_json(row, payload=looked),
         "text": line.text,
@@ -53,53 +53,53 @@ async def show_entry(asked: ApiRequest) -> dict[str, Any]:
     who="people with the role auditor (their tenant's; with the role operator: all)",
     refusals=_REFUSALS,
 )
-async def read_values(asked: ApiRequest) -> dict[str, Any]:
+async def read_values(request: ApiRequest) -> dict[str, Any]:
     """Show all values of an entry. Each look is itself an entry."""
-    row, _ = await _find_entry(asked)
-    if not may_look(asked.principal):
+    row, _ = await _find_entry(request)
+    if not may_look(request.principal):
         facts = {"action": "look", "entry": row.index, "code": "api.not_entitled"}
-        asked.ports.store.append(Entry("denial", asked.ports.now(), facts, principal_values(asked.principal)))
+        request.ports.store.append(Entry("denial", request.ports.now(), facts, principal_values(request.principal)))
         raise ApiProblem("api.not_entitled", "Values are for people with the role auditor.")
     facts = {"action": "look", "entry": row.index}
     if fields := entry_json(row)["withheld"]:
         facts["fields"] = fields
-    await _write_look(asked, str(row.index), facts)
-    return await show_entry(asked)
+    await _write_look(request, str(row.index), facts)
+    return await show_entry(request)
 
 
 @get("/api/audit/status", "LogStatus", who=READERS, refusals=("api.not_entitled",), name="audit_status")
-async def show_status(asked: ApiRequest) -> dict[str, Any]:
+async def show_status(request: ApiRequest) -> dict[str, Any]:
     """Show the newest checkpoint, the anchors and the last verification."""
-    check_reader(asked.principal)
-    if asked.ports.evidence is None:
+    check_reader(request.principal)
+    if request.ports.evidence is None:
         nothing: dict[str, Any] = {"checkpoint": None, "verification": None, "anchors": [], "unsigned": 0}
-        return {**nothing, "verifying": False, "length": await asked.ports.store.length(), "trouble": UNSIGNED}
-    return await asked.ports.evidence.status()
+        return {**nothing, "verifying": False, "length": await request.ports.store.length(), "trouble": UNSIGNED}
+    return await request.ports.evidence.status()
 
 
 @post("/api/audit/verify", "VerificationStart", who="roles operator and auditor", refusals=_REFUSALS)
-async def verify_log(asked: ApiRequest) -> dict[str, Any]:
+async def verify_log(request: ApiRequest) -> dict[str, Any]:
     """Begin to check the whole log. The result is in the status when it is done."""
-    if asked.principal.has_agent or not asked.principal.roles & {OPERATOR, AUDITOR}:
+    if request.principal.has_agent or not request.principal.roles & {OPERATOR, AUDITOR}:
         raise ApiProblem("api.not_entitled", "A verification is for people with the role operator or auditor.")
-    if asked.ports.evidence is None:
+    if request.ports.evidence is None:
         raise ApiProblem("api.unknown", UNSIGNED)
-    return {"begun": asked.ports.evidence.verify(asked.principal)}
+    return {"begun": request.ports.evidence.verify(request.principal)}
 
 
-async def ask_for_values_bundle(asked: ApiRequest) -> dict[str, Any]:
+async def ask_for_values_bundle(request: ApiRequest) -> dict[str, Any]:
     """Write down that somebody takes all values; for five minutes they may download them."""
-    if not (may_look(asked.principal) and is_operator(asked.principal)):
+    if not (may_look(request.principal) and is_operator(request.principal)):
         raise ApiProblem("api.not_entitled", _WHOLE_VALUES)
-    await _write_look(asked, _BUNDLE, {"action": "look", "count": await asked.ports.store.length()})
+    await _write_look(request, _BUNDLE, {"action": "look", "count": await request.ports.store.length()})
     return {"lasts": LOOK_LASTS}
 
 
-async def check_bundle(asked: ApiRequest, *, values: bool) -> None:
+async def check_bundle(request: ApiRequest, *, values: bool) -> None:
     """Raise unless this person may download the whole log, with values only after they asked for them."""
-    if not is_operator(asked.principal):
+    if not is_operator(request.principal):
         raise ApiProblem("api.not_entitled", _WHOLE)
-    if values and not await _has_looked(asked, _BUNDLE):
+    if values and not await _has_looked(request, _BUNDLE):
         raise ApiProblem("api.not_entitled", _WHOLE_VALUES)
 
 
@@ -111,15 +111,15 @@ def may_look(principal: Principal) -> bool:
     return AUDITOR in principal.roles and principal.kind == "human" and not principal.has_agent
 
 
-async def _find_entry(asked: ApiRequest) -> tuple[RawLogRow, ActivityLine]:
+async def _find_entry(request: ApiRequest) -> tuple[RawLogRow, ActivityLine]:
     """The entry with its line, if it is this person's to see; another tenant's is as unknown as none."""
-    check_reader(asked.principal)
-    name = asked.names["entry"]
+    check_reader(request.principal)
+    name = request.names["entry"]
     index = int(name) if name.isascii() and name.isdigit() and len(name) < 17 else MOST_INDEX
-    rows = await asked.ports.store.sealed(after=index - 1, limit=1)
-    wanted = ActivityFilter(tenant=record_scope_of(asked.principal).tenant, every=True)
+    rows = await request.ports.store.sealed(after=index - 1, limit=1)
+    wanted = ActivityFilter(tenant=record_scope_of(request.principal).tenant, every=True)
     if rows and rows[0].index == index:
-        reader = ActivityReader(asked.ports.store, wanted, templates_of(asked.ports.catalogue()), 1)
+        reader = ActivityReader(request.ports.store, wanted, templates_of(request.ports.catalogue()), 1)
         if line := await reader.find_line(index):
             return rows[0], line
     raise ApiProblem("api.unknown", "There is no such entry.")
@@ -137,14 +137,16 @@ def _look_id(principal: Principal, what: str) -> str:
     return f"{what}-{who}"
 
 
-async def _has_looked(asked: ApiRequest, what: str) -> bool:
-    if not may_look(asked.principal):
+async def _has_looked(request: ApiRequest, what: str) -> bool:
+    if not may_look(request.principal):
         return False
-    return await asked.ports.store.document(_LOOK, _look_id(asked.principal, what), asked.ports.now()) is not None
+    return await request.ports.store.document(_LOOK, _look_id(request.principal, what), request.ports.now()) is not None
 
 
-async def _write_look(asked: ApiRequest, what: str, facts: dict[str, Any]) -> None:
-    now = asked.ports.now()
-    entry = Entry("operator", now, facts, principal_values(asked.principal))
-    look = Document(_LOOK, _look_id(asked.principal, what), b"{}", asked.principal.tenant, expires_at=now + LOOK_LASTS)
-    await asked.ports.store.put_document(look, now, entry=entry)
+async def _write_look(request: ApiRequest, what: str, facts: dict[str, Any]) -> None:
+    now = request.ports.now()
+    entry = Entry("operator", now, facts, principal_values(request.principal))
+    look = Document(
+        _LOOK, _look_id(request.principal, what), b"{}", request.principal.tenant, expires_at=now + LOOK_LASTS
+    )
+    await request.ports.store.put_document(look, now, entry=entry)

@@ -58,29 +58,29 @@ class Finding(TypedDict):
 
 
 @get(_PATH, "ClaimList", ClaimFilter, who="operators: all; people: their tenant's; others: their own")
-async def list_claims(asked: ApiRequest) -> dict[str, Any]:
+async def list_claims(request: ApiRequest) -> dict[str, Any]:
     """List claims, newest first; without a state those in doubt."""
     # Whether a lease has ended is read off each record, so pages may be short.
-    now, limit, state = asked.ports.now(), asked.query.get("limit", 100), asked.query.get("state", "in_doubt")
+    now, limit, state = request.ports.now(), request.query.get("limit", 100), request.query.get("state", "in_doubt")
     found: list[ClaimRecord] = []
-    place: Cursor | None = asked.query.get("cursor")
+    place: Cursor | None = request.query.get("cursor")
     for _ in range(MOST_LOOKED_AT // PAGE):
-        page = await _page(asked, place, state)
+        page = await _page(request, place, state)
         for one in page:
             place = (one.created_at, one.id)
             if state in ("all", one.state_at(now).value):
                 found.append(one)
             if len(found) == limit:
-                return _page_as_json(found, now, asked.ports.keyed_hash, place)
+                return _page_as_json(found, now, request.ports.keyed_hash, place)
         if len(page) < PAGE:
-            return _page_as_json(found, now, asked.ports.keyed_hash, None)
-    return _page_as_json(found, now, asked.ports.keyed_hash, place)
+            return _page_as_json(found, now, request.ports.keyed_hash, None)
+    return _page_as_json(found, now, request.ports.keyed_hash, place)
 
 
-async def _page(asked: ApiRequest, after: Cursor | None, state: str) -> list[ClaimRecord]:
-    reach = record_scope_of(asked.principal)
+async def _page(request: ApiRequest, after: Cursor | None, state: str) -> list[ClaimRecord]:
+    reach = record_scope_of(request.principal)
     stored = {"all": (), "in_doubt": _OPEN}.get(state)
-    return await asked.ports.store.claims(
+    return await request.ports.store.claims(
         states=(State(state),) if stored is None else stored,
         tenant=reach.tenant,
         principal=reach.principal,
@@ -99,13 +99,13 @@ def _page_as_json(
 
 
 @get(_PATH + "/{claim}", "Claim", who="as for the list", refusals=("settle.unknown",), missing="settle.unknown")
-async def show_claim(asked: ApiRequest) -> dict[str, Any]:
+async def show_claim(request: ApiRequest) -> dict[str, Any]:
     """Show one claim."""
-    name = asked.names["claim"]
-    record = await asked.ports.store.claim_by_id(name)
-    if record is None or not record_scope_of(asked.principal).covers(record.tenant, record.principal):
+    name = request.names["claim"]
+    record = await request.ports.store.claim_by_id(name)
+    if record is None or not record_scope_of(request.principal).covers(record.tenant, record.principal):
         raise Refusal("settle.unknown", f"There is no claim {name}.")
-    return claim_as_json(record, asked.ports.now(), asked.ports.keyed_hash)
+    return claim_as_json(record, request.ports.now(), request.ports.keyed_hash)
 
 
 @post(
@@ -117,13 +117,13 @@ async def show_claim(asked: ApiRequest) -> dict[str, Any]:
     missing="settle.unknown",
     name="settle",
 )
-async def settle_claim(asked: ApiRequest) -> dict[str, Any]:
+async def settle_claim(request: ApiRequest) -> dict[str, Any]:
     """Say how a claim in doubt ended, after looking. Retries with its key are answered accordingly."""
-    finding, result = asked.body["finding"], asked.body.get("result")
+    finding, result = request.body["finding"], request.body.get("result")
     if result is not None and finding == "not-done":
         raise ApiProblem("api.invalid", "A call that was not done has no `result`; leave it out.")
     if result is not None and finding == "failed":
         result = {**result, "isError": True}
-    note = str(asked.body.get("note", ""))
-    settled = await settle(asked.principal, asked.names["claim"], finding, asked.ports, result, note=note)
-    return claim_as_json(settled, asked.ports.now(), asked.ports.keyed_hash)
+    note = str(request.body.get("note", ""))
+    settled = await settle(request.principal, request.names["claim"], finding, request.ports, result, note=note)
+    return claim_as_json(settled, request.ports.now(), request.ports.keyed_hash)

@@ -28,19 +28,19 @@ _REFUSALS = ("api.not_entitled", "api.unknown")
 
 
 @get("/api/connections", "ConnectionList", who="people: their own", refusals=("api.not_entitled",))
-async def list_connections(asked: ApiRequest) -> dict[str, Any]:
+async def list_connections(request: ApiRequest) -> dict[str, Any]:
     """List the upstreams that need a connection, and whether you have one."""
-    _check_person(asked.principal)
-    return {"connections": [await _connection_as_json(asked, name) for name in _upstreams(asked)]}
+    _check_person(request.principal)
+    return {"connections": [await _connection_as_json(request, name) for name in _upstreams(request)]}
 
 
 @post("/api/connections/{upstream}/disconnect", "Connection", who=_OWN, refusals=_REFUSALS)
-async def disconnect(asked: ApiRequest) -> dict[str, Any]:
+async def disconnect(request: ApiRequest) -> dict[str, Any]:
     """Forget your connection to an upstream and end its token."""
-    name, end = upstream_of(asked), load_feature("oauth_sign_in").disconnect
-    await end(asked.state.vault, name, connection_owner(asked, name), asked.principal)
-    asked.state.forget_credential(name, connection_owner(asked, name))
-    return await _connection_as_json(asked, name)
+    name, end = upstream_of(request), load_feature("oauth_sign_in").disconnect
+    await end(request.state.vault, name, connection_owner(request, name), request.principal)
+    request.state.forget_credential(name, connection_owner(request, name))
+    return await _connection_as_json(request, name)
 
 
 @post(
@@ -51,33 +51,33 @@ async def disconnect(asked: ApiRequest) -> dict[str, Any]:
     refusals=_REFUSALS,
     name="keep_connection_key",
 )
-async def keep_key(asked: ApiRequest) -> dict[str, Any]:
+async def keep_key(request: ApiRequest) -> dict[str, Any]:
     """Keep your API key for an upstream with `auth: key`."""
-    name = upstream_of(asked)
-    key = str(asked.body["key"]).strip()
-    if asked.state.settings.upstreams[name].auth != "key":
+    name = upstream_of(request)
+    key = str(request.body["key"]).strip()
+    if request.state.settings.upstreams[name].auth != "key":
         raise ApiProblem("api.invalid", "This upstream uses OAuth; connect it in the console.")
     if not key or not key.isascii() or not key.isprintable():
         raise ApiProblem("api.invalid", "key: use printable ASCII characters.")
-    await asked.state.vault.put(name, connection_owner(asked, name), {"key": key}, by=asked.principal)
-    asked.state.forget_credential(name, connection_owner(asked, name))
-    return await _connection_as_json(asked, name)
+    await request.state.vault.put(name, connection_owner(request, name), {"key": key}, by=request.principal)
+    request.state.forget_credential(name, connection_owner(request, name))
+    return await _connection_as_json(request, name)
 
 
-def upstream_of(asked: ApiRequest) -> str:
+def upstream_of(request: ApiRequest) -> str:
     """The upstream that a request names, if it needs a connection."""
-    _check_person(asked.principal)
-    name = asked.names["upstream"]
-    if name not in _upstreams(asked):
+    _check_person(request.principal)
+    name = request.names["upstream"]
+    if name not in _upstreams(request):
         raise ApiProblem("api.unknown", "There is no such upstream that needs a connection.")
     return name
 
 
-def connection_owner(asked: ApiRequest, upstream: str) -> PersonOwner:
+def connection_owner(request: ApiRequest, upstream: str) -> PersonOwner:
     """Whose connection a person may change: their own, or as an operator the shared one."""
-    if asked.state.settings.upstreams[upstream].identity == "per_user":
-        return owner_of(asked.principal)
-    if not is_operator(asked.principal):
+    if request.state.settings.upstreams[upstream].identity == "per_user":
+        return owner_of(request.principal)
+    if not is_operator(request.principal):
         raise ApiProblem("api.not_entitled", "A shared connection is made by people with the role operator.")
     return SHARED
 
@@ -87,14 +87,14 @@ def _check_person(principal: Principal) -> None:
         raise ApiProblem("api.not_entitled", "Connections belong to people.")
 
 
-def _upstreams(asked: ApiRequest) -> list[str]:
-    return sorted(name for name, one in asked.state.settings.upstreams.items() if one.auth is not None)
+def _upstreams(request: ApiRequest) -> list[str]:
+    return sorted(name for name, one in request.state.settings.upstreams.items() if one.auth is not None)
 
 
-async def _connection_as_json(asked: ApiRequest, name: str) -> dict[str, Any]:
-    settings = asked.state.settings.upstreams[name]
-    owner = owner_of(asked.principal) if settings.identity == "per_user" else SHARED
-    kept = await asked.state.vault.get(name, owner)
+async def _connection_as_json(request: ApiRequest, name: str) -> dict[str, Any]:
+    settings = request.state.settings.upstreams[name]
+    owner = owner_of(request.principal) if settings.identity == "per_user" else SHARED
+    kept = await request.state.vault.get(name, owner)
     fields = kept.fields if kept is not None else {}
     return {
         "upstream": name,

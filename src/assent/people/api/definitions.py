@@ -58,59 +58,63 @@ _REFUSALS = ("api.not_entitled", "api.unknown", "api.conflict")
 
 
 @get("/api/definitions", "DefinitionList", DefinitionFilter, who="operators", refusals=("api.not_entitled",))
-async def list_definitions(asked: ApiRequest) -> dict[str, Any]:
+async def list_definitions(request: ApiRequest) -> dict[str, Any]:
     """List tools whose definition is not the accepted one, with a graded diff."""
-    check_operator(asked.principal)
-    upstream = asked.query.get("upstream")
-    found = [one for one in asked.state.definition_changes() if upstream in (None, one.upstream)][:MOST_SHOWN]
-    kept = await _load_kept_withheld(asked)
+    check_operator(request.principal)
+    upstream = request.query.get("upstream")
+    found = [one for one in request.state.definition_changes() if upstream in (None, one.upstream)][:MOST_SHOWN]
+    kept = await _load_kept_withheld(request)
     return {
         "definitions": [as_json(one, kept) for one in found],
-        "pinned": asked.state.has_lock_file(),
-        "first_sight": not asked.state.has_lock_file() and asked.state.settings.pins_at_first_sight,
+        "pinned": request.state.has_lock_file(),
+        "first_sight": not request.state.has_lock_file() and request.state.settings.pins_at_first_sight,
     }
 
 
 @post("/api/definitions/accept", "AcceptedCount", AcceptedDefinitions, who="operators", refusals=_REFUSALS)
-async def accept_definitions(asked: ApiRequest) -> dict[str, Any]:
+async def accept_definitions(request: ApiRequest) -> dict[str, Any]:
     """Accept definitions exactly as they were shown, in the lock file or in the store."""
-    check_operator(asked.principal)
-    chosen = _find_changes(asked, asked.body["accept"])  # If one changed since it was shown, none is accepted.
+    check_operator(request.principal)
+    chosen = _find_changes(request, request.body["accept"])  # If one changed since it was shown, none is accepted.
     for one in chosen:
         if one.is_listed_twice:
             raise ApiProblem(
                 "api.conflict", f"{one.upstream}:{one.change.tool} is listed twice; it cannot be accepted."
             )
     try:
-        await asked.state.accept_definitions(chosen, asked.principal, asked.body.get("reason", ""))
+        await request.state.accept_definitions(chosen, request.principal, request.body.get("reason", ""))
     except SettingsError as error:
         raise ApiProblem("api.conflict", f"The lock file: {error}.") from None
     except StoreError as error:
         raise ApiProblem("api.conflict", str(error)) from None
-    for one in chosen if asked.state.has_lock_file() else ():
-        _note(asked, "definition.accepted", one, asked.body.get("reason", ""))
-    await asked.ports.store.flush()
+    for one in chosen if request.state.has_lock_file() else ():
+        _note(request, "definition.accepted", one, request.body.get("reason", ""))
+    await request.ports.store.flush()
     return {"accepted": len(chosen)}
 
 
 @post("/api/definitions/keep", "KeptCount", WithheldDefinitions, who="operators", refusals=_REFUSALS)
-async def keep_withheld(asked: ApiRequest) -> dict[str, Any]:
+async def keep_withheld(request: ApiRequest) -> dict[str, Any]:
     """Keep definitions withheld exactly as they are now, with a reason."""
-    check_operator(asked.principal)
-    chosen, reason, now = _find_changes(asked, asked.body["keep"]), asked.body["reason"].strip(), asked.ports.now()
+    check_operator(request.principal)
+    chosen, reason, now = (
+        _find_changes(request, request.body["keep"]),
+        request.body["reason"].strip(),
+        request.ports.now(),
+    )
     if not reason:
         raise ApiProblem("api.invalid", "reason: say why it stays withheld.")
     for one in chosen:
-        body = {"digest": one.digest, "by": asked.principal.id, "at": now, "reason": reason}
-        await asked.ports.store.put_document(Document(KIND, _id(one), orjson.dumps(body)), now)
-        _note(asked, "definition.kept_withheld", one, reason)
-    await asked.ports.store.flush()
+        body = {"digest": one.digest, "by": request.principal.id, "at": now, "reason": reason}
+        await request.ports.store.put_document(Document(KIND, _id(one), orjson.dumps(body)), now)
+        _note(request, "definition.kept_withheld", one, reason)
+    await request.ports.store.flush()
     return {"kept": len(chosen)}
 
 
-def _find_changes(asked: ApiRequest, wanted: Sequence[Mapping[str, str]]) -> list[DefinitionChange]:
+def _find_changes(request: ApiRequest, wanted: Sequence[Mapping[str, str]]) -> list[DefinitionChange]:
     """The changes that are meant, each as it was shown."""
-    there = {(one.upstream, one.change.tool): one for one in asked.state.definition_changes()}
+    there = {(one.upstream, one.change.tool): one for one in request.state.definition_changes()}
     found = list[DefinitionChange]()
     for one in wanted:
         change = there.get((one["upstream"], one["tool"]))
@@ -124,15 +128,15 @@ def _find_changes(asked: ApiRequest, wanted: Sequence[Mapping[str, str]]) -> lis
     return found
 
 
-async def _load_kept_withheld(asked: ApiRequest) -> dict[str, dict[str, Any]]:
-    documents = await asked.ports.store.documents(KIND, asked.ports.now(), limit=10_000)
+async def _load_kept_withheld(request: ApiRequest) -> dict[str, dict[str, Any]]:
+    documents = await request.ports.store.documents(KIND, request.ports.now(), limit=10_000)
     return {one.id: orjson.loads(one.body) for one in documents}
 
 
-def _note(asked: ApiRequest, event: str, one: DefinitionChange, reason: str) -> None:
+def _note(request: ApiRequest, event: str, one: DefinitionChange, reason: str) -> None:
     facts = {"event": event, "upstream": one.upstream, **({"definition": one.digest} if one.digest else {})}
-    values = {**principal_values(asked.principal), "tool": one.change.tool, "reason": reason}
-    asked.ports.store.append(Entry("operator", asked.ports.now(), facts, values))
+    values = {**principal_values(request.principal), "tool": one.change.tool, "reason": reason}
+    request.ports.store.append(Entry("operator", request.ports.now(), facts, values))
 
 
 def _id(one: DefinitionChange) -> str:

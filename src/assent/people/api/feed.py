@@ -63,26 +63,26 @@ class FeedFilter(TypedDict, total=False):
 
 
 @get("/api/feed", "Feed", FeedFilter, who="operators: all; people: their tenant's", refusals=("api.not_entitled",))
-async def list_activity(asked: ApiRequest) -> dict[str, Any]:
+async def list_activity(request: ApiRequest) -> dict[str, Any]:
     """Read the activity feed, newest first."""
-    query = asked.query
+    query = request.query
     wanted = ActivityFilter(
         **{name: query[name] for name in ("tool", "tier", "outcome", "principal", "upstream") if name in query},
         open_world=query.get("open_world") == "true",
-        since=moment(query.get("since"), asked.ports.now()),
-        until=moment(query.get("until"), asked.ports.now()),
+        since=moment(query.get("since"), request.ports.now()),
+        until=moment(query.get("until"), request.ports.now()),
     )
-    page = await lines_of(asked, wanted, int(query.get("limit", 100)), query.get("before"))
+    page = await lines_of(request, wanted, int(query.get("limit", 100)), query.get("before"))
     return {"lines": [line_json(line) for line in page.lines], "next": page.next}
 
 
-async def lines_of(asked: ApiRequest, wanted: ActivityFilter, limit: int, before: int | None = None) -> ActivityPage:
+async def lines_of(request: ApiRequest, wanted: ActivityFilter, limit: int, before: int | None = None) -> ActivityPage:
     """Lines that this principal may see. However long the log is, a bounded part of it is read."""
-    scope = record_scope_of(asked.principal)
+    scope = record_scope_of(request.principal)
     if scope.principal is not None:
         raise ApiProblem("api.not_entitled", "The feed is for people, and for programs with the role operator.")
     wanted = wanted if scope.tenant is None else replace(wanted, tenant=scope.tenant)
-    reader = ActivityReader(asked.ports.store, wanted, templates_of(asked.ports.catalogue()), limit)
+    reader = ActivityReader(request.ports.store, wanted, templates_of(request.ports.catalogue()), limit)
     return await reader.page(before)
 
 

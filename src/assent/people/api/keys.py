@@ -48,51 +48,51 @@ _WHO = "admins: their tenant's; operators: all"
 
 
 @get("/api/keys", "KeyList", KeyFilter, who=_WHO, refusals=("api.not_entitled",))
-async def list_keys(asked: ApiRequest) -> dict[str, Any]:
+async def list_keys(request: ApiRequest) -> dict[str, Any]:
     """List the API keys in the store, newest first."""
-    tenant = _tenant_of(asked.principal)
-    state, limit, now = asked.query.get("state", "good"), asked.query.get("limit", 100), asked.ports.now()
-    found = await asked.ports.store.keys(limit=MOST_LOOKED_AT)
+    tenant = _tenant_of(request.principal)
+    state, limit, now = request.query.get("state", "good"), request.query.get("limit", 100), request.ports.now()
+    found = await request.ports.store.keys(limit=MOST_LOOKED_AT)
     chosen = [one for one in found if tenant in (None, one.principal.tenant) and state in ("all", one.state(now))]
     return {"keys": [_as_json(one, now) for one in chosen[:limit]], "more": len(chosen) > limit}
 
 
 @post("/api/keys", "Key", NewKey, who=_WHO, refusals=("api.not_entitled",))
-async def create_key(asked: ApiRequest) -> dict[str, Any]:
+async def create_key(request: ApiRequest) -> dict[str, Any]:
     """Make a key; it is shown in this answer and never again."""
-    tenant, body, now = _tenant_of(asked.principal), asked.body, asked.ports.now()
-    check_recent(asked.principal, asked.ports)
-    if asked.state.settings.store.startswith("memory:"):
+    tenant, body, now = _tenant_of(request.principal), request.body, request.ports.now()
+    check_recent(request.principal, request.ports)
+    if request.state.settings.store.startswith("memory:"):
         raise ApiProblem("api.invalid", "The store is memory: a key would be gone with this process.")
     who = Principal(
         body["name"].strip(),
         body["kind"],
-        body.get("tenant", "").strip() or asked.principal.tenant,
+        body.get("tenant", "").strip() or request.principal.tenant,
         frozenset(body.get("scopes", ())),
         frozenset(body.get("roles", ())),
         mode=body.get("mode", "live"),
     )
     _check_words(who)
     if tenant is not None:
-        _check_grant(asked.principal, who)
-    await check_name(asked, who.id, who.tenant)
+        _check_grant(request.principal, who)
+    await check_name(request, who.id, who.tenant)
     expires = now + parse_duration(body["expires"]) if body.get("expires") else None
-    key, maker = make_key(), asked.principal.maker or asked.principal.id
-    record = replace(record_key(key, who, now, expires), made_by=maker, made_in=asked.session)
-    await asked.ports.store.add_key(record, key_entry("key.created", record, asked.principal, now))
+    key, maker = make_key(), request.principal.maker or request.principal.id
+    record = replace(record_key(key, who, now, expires), made_by=maker, made_in=request.session)
+    await request.ports.store.add_key(record, key_entry("key.created", record, request.principal, now))
     return {**_as_json(record, now), "key": key}
 
 
 @post("/api/keys/{key}/revoke", "Key", who=_WHO, refusals=("api.not_entitled", "api.unknown"))
-async def revoke_key(asked: ApiRequest) -> dict[str, Any]:
+async def revoke_key(request: ApiRequest) -> dict[str, Any]:
     """Revoke the key that begins so, for good."""
-    tenant, start, now = _tenant_of(asked.principal), asked.names["key"], asked.ports.now()
-    found = [one for one in await asked.ports.store.keys(start=start, limit=10) if one.start == start]
+    tenant, start, now = _tenant_of(request.principal), request.names["key"], request.ports.now()
+    found = [one for one in await request.ports.store.keys(start=start, limit=10) if one.start == start]
     record = next((one for one in found if tenant in (None, one.principal.tenant) and not one.revoked), None)
     if record is None:
         raise ApiProblem("api.unknown", "There is no such key, or it is revoked already.")
-    entry = key_entry("key.revoked", record, asked.principal, now)
-    revoked = await asked.state.stored_keys.revoke(record.digest, now, entry)
+    entry = key_entry("key.revoked", record, request.principal, now)
+    revoked = await request.state.stored_keys.revoke(record.digest, now, entry)
     if revoked is None:
         raise ApiProblem("api.unknown", "This key is revoked already.")
     return _as_json(revoked, now)
@@ -117,9 +117,9 @@ def _check_grant(admin: Principal, who: Principal) -> None:
         raise ApiProblem("api.not_entitled", "Only an operator makes keys with the role operator.")
 
 
-async def check_name(asked: ApiRequest, name: str, tenant: str) -> None:
+async def check_name(request: ApiRequest, name: str, tenant: str) -> None:
     """Raises if a new key or account would have the name of another person, or one that looks like it."""
-    by, people = asked.principal, KnownPeople(asked.ports, asked.state.settings, asked.state.vault)
+    by, people = request.principal, KnownPeople(request.ports, request.state.settings, request.state.vault)
     if known := await people.like(name, tenant, by):
         raise ApiProblem("api.conflict", f"name: there is {known} already. Choose a name that nobody else has.")
     if name == person_of(by.id) and tenant != by.tenant:

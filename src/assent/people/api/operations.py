@@ -39,21 +39,21 @@ class OperationFilter(TypedDict, total=False):
     who="operators: all; people: their tenant's",
     refusals=("api.not_entitled", "api.unknown"),
 )
-async def show_operation(asked: ApiRequest) -> dict[str, Any]:
+async def show_operation(request: ApiRequest) -> dict[str, Any]:
     """Show one operation from question to outcome, by the id of its approval, or the id or reference of its claim."""
-    scope, ports, name = record_scope_of(asked.principal), asked.ports, asked.names["operation"]
+    scope, ports, name = record_scope_of(request.principal), request.ports, request.names["operation"]
     if scope.principal is not None:
         raise ApiProblem("api.not_entitled", "Operations are for people, and for programs with the role operator.")
     claim, approval = await ports.store.claim_by_id(name), await ports.store.approval(name)
     reference = ports.keyed_hash(claim.id) if claim is not None else name
-    found, complete = await _entries(asked, reference, _began(claim, approval))
-    approval = approval or await _approval_in(asked, found)
+    found, complete = await _entries(request, reference, _began(claim, approval))
+    approval = approval or await _approval_in(request, found)
     reader = ActivityReader(ports.store, ActivityFilter(every=True), templates_of(ports.catalogue()), MOST_ENTRIES + 1)
     lines = (await reader.these(found[:MOST_ENTRIES]))[::-1]
     if not lines and claim is None and approval is None:
         raise _unknown()
     _check_scope(scope.tenant, lines, claim, approval)
-    return _operation_json(asked, reference, lines, claim, approval, complete and len(found) <= MOST_ENTRIES)
+    return _operation_json(request, reference, lines, claim, approval, complete and len(found) <= MOST_ENTRIES)
 
 
 def _began(claim: ClaimRecord | None, approval: Approval | None) -> float | None:
@@ -63,26 +63,26 @@ def _began(claim: ClaimRecord | None, approval: Approval | None) -> float | None
     return None if approval is None else approval.asked_at - CLOCK_SLACK
 
 
-async def _entries(asked: ApiRequest, reference: str, began: float | None) -> tuple[list[tuple[int, bytes]], bool]:
+async def _entries(request: ApiRequest, reference: str, began: float | None) -> tuple[list[tuple[int, bytes]], bool]:
     """The entries that name the reference, or an approval or claim that those name; newest first.
 
     An intent joins a claim with its approval. Read backwards, the question and the decisions come after it; what
     the claim became comes before it, and is looked for in a second pass where the search began with the approval.
     """
-    store, near = asked.ports.store, asked.query.get("near")
+    store, near = request.ports.store, request.query.get("near")
     length = await store.length()
     start = length if near is None else min(length, near + AROUND)
     stop = max(0, start - (MOST_LOOKED_AT if near is None else 2 * AROUND))
     if began is not None:
         stop = await first_at(store, int(began * 1000), length)
         start = min(start if near is not None else length, stop + MOST_LOOKED_AT)
-    search = _Search(asked, {reference}, start)
+    search = _Search(request, {reference}, start)
     await search.back(stop)
     if late := search.names - {reference}:
-        stop = await _asked_at(asked, late, search.place)
+        stop = await _asked_at(request, late, search.place)
         await search.back(stop)
         found = search.found[0][0] if search.found else start
-        again = _Search(asked, set(search.names), start)
+        again = _Search(request, set(search.names), start)
         await again.back(found)
         search.found = sorted({*again.found, *search.found}, reverse=True)
     return search.found, stop == 0 or began is not None or _is_whole(search.found)
@@ -91,8 +91,8 @@ async def _entries(asked: ApiRequest, reference: str, began: float | None) -> tu
 class _Search:
     """Looks for entries that name one of a growing set of names."""
 
-    def __init__(self, asked: ApiRequest, names: set[str], place: int) -> None:
-        self._store, self.names, self.place = asked.ports.store, names, place
+    def __init__(self, request: ApiRequest, names: set[str], place: int) -> None:
+        self._store, self.names, self.place = request.ports.store, names, place
         self.found: list[tuple[int, bytes]] = []
 
     async def back(self, stop: int) -> None:
@@ -115,9 +115,9 @@ class _Search:
         self.found += sorted(found.items(), reverse=True)
 
 
-async def _asked_at(asked: ApiRequest, names: Collection[str], place: int) -> int:
+async def _asked_at(request: ApiRequest, names: Collection[str], place: int) -> int:
     """Where the questions with these names begin, if they are known; else no further than was looked already."""
-    store = asked.ports.store
+    store = request.ports.store
     times = [one.asked_at for name in names if (one := await store.approval(name)) is not None]
     if not times:
         return place
@@ -137,10 +137,10 @@ def _is_whole(found: list[tuple[int, bytes]]) -> bool:
     return ("approval" in kinds if asked else "intent" in kinds) and bool(kinds & {"outcome", "operator"})
 
 
-async def _approval_in(asked: ApiRequest, found: list[tuple[int, bytes]]) -> Approval | None:
+async def _approval_in(request: ApiRequest, found: list[tuple[int, bytes]]) -> Approval | None:
     for _, leaf in found:
         if name := orjson.loads(leaf)["facts"].get("approval"):
-            return await asked.ports.store.approval(name)
+            return await request.ports.store.approval(name)
     return None
 
 
@@ -161,14 +161,14 @@ def _unknown() -> ApiProblem:
 
 
 def _operation_json(
-    asked: ApiRequest,
+    request: ApiRequest,
     reference: str,
     lines: list[ActivityLine],
     claim: ClaimRecord | None,
     approval: Approval | None,
     complete: bool,
 ) -> dict[str, Any]:
-    now = asked.ports.now()
+    now = request.ports.now()
     facts: dict[str, Any] = {}
     for line in lines:
         facts |= {name: line.facts[name] for name in ("tool", "tier", "risk") if name in line.facts}
@@ -179,8 +179,8 @@ def _operation_json(
         "state": lines[-1].outcome if lines else "unknown",
         "who": next(iter(callers), approval.requester if approval is not None else None),
         "entries": [_step(line) for line in lines],
-        "approval": None if approval is None else approvals.as_json(approval, asked.principal, now),
-        "claim": None if claim is None else claim_as_json(claim, now, asked.ports.keyed_hash),
+        "approval": None if approval is None else approvals.as_json(approval, request.principal, now),
+        "claim": None if claim is None else claim_as_json(claim, now, request.ports.keyed_hash),
         "complete": complete,
     }
 

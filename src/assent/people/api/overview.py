@@ -28,25 +28,25 @@ _ASKED = frozenset({"confirm.confirmation_required", "confirm.approval_pending"}
     who="operators: the gateway's; other people: their tenant's approvals and budgets",
     refusals=("api.not_entitled",),
 )
-async def show_overview(asked: ApiRequest) -> dict[str, Any]:
+async def show_overview(request: ApiRequest) -> dict[str, Any]:
     """Show calls, refusals by stage, latency, waiting approvals and spent budgets."""
-    who = asked.principal
+    who = request.principal
     if who.kind != "human" or who.has_agent:
         raise ApiProblem("api.not_entitled", "The overview is for people.")
-    tenant, now, store = record_scope_of(who).tenant, asked.ports.now(), asked.ports.store
+    tenant, now, store = record_scope_of(who).tenant, request.ports.now(), request.ports.store
     waiting, soonest = await store.count_pending(now, tenant=tenant)
-    stops = [one for one in await asked.stop_switches.all() if tenant is None or one.tenant in ("", tenant)]
+    stops = [one for one in await request.stop_switches.all() if tenant is None or one.tenant in ("", tenant)]
     said = {
         "waiting": waiting,
         "soonest": soonest,
         "stops": len(stops),
-        "budgets": await _budgets(asked, tenant),
+        "budgets": await _budgets(request, tenant),
     }
-    return {**said, "gateway": _gateway(asked, now)} if tenant is None else said
+    return {**said, "gateway": _gateway(request, now)} if tenant is None else said
 
 
-def _gateway(asked: ApiRequest, now: float) -> dict[str, Any]:
-    state, catalogue = asked.state, asked.ports.catalogue()
+def _gateway(request: ApiRequest, now: float) -> dict[str, Any]:
+    state, catalogue = request.state, request.ports.catalogue()
     status = state.upstream_status()
     return {
         **_calls(state.tally),
@@ -106,28 +106,28 @@ def _within(tally: CallCounters, share: float) -> float | None:
     return None
 
 
-async def _budgets(asked: ApiRequest, tenant: str | None) -> list[dict[str, Any]]:
+async def _budgets(request: ApiRequest, tenant: str | None) -> list[dict[str, Any]]:
     """What callers that were seen lately have spent of each budget, the fullest first."""
-    if not asked.ports.rules.budgets:
+    if not request.ports.rules.budgets:
         return []
-    recent = await asked.recent_calls()
+    recent = await request.recent_calls()
     found: dict[str, dict[str, Any]] = {}
     for principal, tool in reversed(recent.callers):
         if tenant in (None, principal.tenant) and len(found) < MOST_BUDGETS:
-            await _add_budgets(asked, principal, tool, found)
+            await _add_budgets(request, principal, tool, found)
     return sorted(found.values(), key=lambda one: -one["share"])
 
 
-async def _add_budgets(asked: ApiRequest, principal: Principal, name: str, found: dict[str, dict[str, Any]]) -> None:
-    tool = asked.ports.catalogue().find(name)
+async def _add_budgets(request: ApiRequest, principal: Principal, name: str, found: dict[str, dict[str, Any]]) -> None:
+    tool = request.ports.catalogue().find(name)
     if tool is None:
         return
     call = Call(principal, tool, {}, b"{}", "", "")
-    for line in asked.ports.rules.budgets:
-        for charge in quotas_of(call, (), (line,), None, asked.ports.now()).charges:
+    for line in request.ports.rules.budgets:
+        for charge in quotas_of(call, (), (line,), None, request.ports.now()).charges:
             if charge.tally not in found:
                 found[charge.tally] = _spent(
-                    line, call, charge, await budget_left(charge, asked.ports, asked.ports.now())
+                    line, call, charge, await budget_left(charge, request.ports, request.ports.now())
                 )
 
 
@@ -151,10 +151,10 @@ def _spent(line: SpendBudget, call: Call, charge: BudgetCharge, left: Decimal) -
 
 
 @get("/api/upstreams", "UpstreamList", who="roles operator, auditor and admin", refusals=("api.not_entitled",))
-async def list_upstreams(asked: ApiRequest) -> dict[str, Any]:
+async def list_upstreams(request: ApiRequest) -> dict[str, Any]:
     """List the upstreams: whether they answer, what is wrong, and how many tools they have."""
-    check_staff(asked.principal, "Upstreams are")
-    catalogue, state = asked.ports.catalogue(), asked.state
+    check_staff(request.principal, "Upstreams are")
+    catalogue, state = request.ports.catalogue(), request.state
     served = Counter(tool.upstream for tool in catalogue.tools.values())
     withheld = Counter(state.upstream_of_withheld().values())
     return {
@@ -174,9 +174,9 @@ def check_staff(principal: Principal, what: str) -> None:
 
 
 @get("/api/conversations", "ConversationList", who="roles operator, auditor and admin", refusals=("api.not_entitled",))
-async def list_conversations(asked: ApiRequest) -> dict[str, Any]:
+async def list_conversations(request: ApiRequest) -> dict[str, Any]:
     """List the conversations of flow control on this replica: what entered, and what was decided."""
-    check_staff(asked.principal, "Conversations are")
-    flow = asked.ports.rules.flow
-    found = flow.report(asked.principal.tenant) if flow is not None else []
+    check_staff(request.principal, "Conversations are")
+    flow = request.ports.rules.flow
+    found = flow.report(request.principal.tenant) if flow is not None else []
     return {"mode": flow.mode if flow is not None else "off", "conversations": found}

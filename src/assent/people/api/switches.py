@@ -43,55 +43,57 @@ _LISTED = "people: those that concern their tenant; operators: all"
 
 
 @get("/api/switches", "SwitchList", who=_LISTED, refusals=("api.not_entitled",))
-async def list_switches(asked: ApiRequest) -> dict[str, Any]:
+async def list_switches(request: ApiRequest) -> dict[str, Any]:
     """List the stop switches that are on, newest first."""
-    who = asked.principal
+    who = request.principal
     if who.kind != "human" or who.has_agent:
         raise ApiProblem("api.not_entitled", "Stop switches are listed for people.")
     tenant = record_scope_of(who).tenant
-    found = await asked.stop_switches.all()
+    found = await request.stop_switches.all()
     return {"switches": [as_json(one) for one in found if tenant is None or one.tenant in ("", tenant)]}
 
 
 @post("/api/switches", "Switch", NewSwitch, who="operators", refusals=_REFUSALS)
-async def set_switch(asked: ApiRequest) -> dict[str, Any]:
+async def set_switch(request: ApiRequest) -> dict[str, Any]:
     """Stop everything, an upstream, a tool or a principal, at once."""
-    _check_operator(asked.principal)
-    body = asked.body
+    _check_operator(request.principal)
+    body = request.body
     scope, target = body["scope"], body.get("target", "").strip()
     if (scope == "everything") != (target == ""):
         raise ApiProblem("api.invalid", "target: everything has none, and any other scope needs one.")
     reason = _reason(body)
     tenant, level = body.get("tenant", "").strip(), body.get("level", "all")
-    if not body.get("anyway") and (fault := await stop_targets(asked).fault(scope, target, tenant)):
+    if not body.get("anyway") and (fault := await stop_targets(request).fault(scope, target, tenant)):
         raise ApiProblem("api.unknown", f"{fault} With `anyway` it is stopped all the same.")
-    stop = await asked.stop_switches.stop(asked.principal, scope, target, tenant, level, reason, asked.ports.now())
+    stop = await request.stop_switches.stop(
+        request.principal, scope, target, tenant, level, reason, request.ports.now()
+    )
     return as_json(stop)
 
 
-def stop_targets(asked: ApiRequest) -> StopTargets:
-    return StopTargets(asked.ports.store, asked.settings, asked.ports.catalogue())
+def stop_targets(request: ApiRequest) -> StopTargets:
+    return StopTargets(request.ports.store, request.settings, request.ports.catalogue())
 
 
 @post("/api/switches/{switch}/ease", "Switch", SwitchRelease, who="operators", refusals=_REFUSALS)
-async def ease_switch(asked: ApiRequest) -> dict[str, Any]:
+async def ease_switch(request: ApiRequest) -> dict[str, Any]:
     """Let calls pass that only read; effects stay stopped."""
-    _check_operator(asked.principal)
-    check_recent(asked.principal, asked.ports)
-    reason, switch = _reason(asked.body), asked.names["switch"]
-    eased = await asked.stop_switches.ease(asked.principal, switch, reason, asked.ports.now())
+    _check_operator(request.principal)
+    check_recent(request.principal, request.ports)
+    reason, switch = _reason(request.body), request.names["switch"]
+    eased = await request.stop_switches.ease(request.principal, switch, reason, request.ports.now())
     if eased is None:
         raise ApiProblem("api.unknown", "There is no such switch that stops all calls.")
     return as_json(eased)
 
 
 @post("/api/switches/{switch}/release", "Switch", SwitchRelease, who="operators", refusals=_REFUSALS)
-async def release_switch(asked: ApiRequest) -> dict[str, Any]:
+async def release_switch(request: ApiRequest) -> dict[str, Any]:
     """Switch a stop off. The answer is what was released."""
-    _check_operator(asked.principal)
-    check_recent(asked.principal, asked.ports)
-    reason, switch = _reason(asked.body), asked.names["switch"]
-    released = await asked.stop_switches.release(asked.principal, switch, reason, asked.ports.now())
+    _check_operator(request.principal)
+    check_recent(request.principal, request.ports)
+    reason, switch = _reason(request.body), request.names["switch"]
+    released = await request.stop_switches.release(request.principal, switch, reason, request.ports.now())
     if released is None:
         raise ApiProblem("api.unknown", "There is no such switch; somebody may have released it.")
     return as_json(released)

@@ -46,38 +46,38 @@ class ToolFilter(TypedDict, total=False):
 
 
 @get("/api/tools", "ToolList", ToolFilter, who="everybody: what `tools/list` shows them; operators: all")
-async def list_tools(asked: ApiRequest) -> dict[str, Any]:
+async def list_tools(request: ApiRequest) -> dict[str, Any]:
     """List the tools the caller may see; for operators also those withheld, with the reason."""
-    query, used = asked.query, await _last_used(asked)
-    shown = [] if query.get("state") in ("withheld", "changed") else _tools_of_caller(asked)
-    found = [one for one in shown if _fits(one, asked, used)]
+    query, used = request.query, await _last_used(request)
+    shown = [] if query.get("state") in ("withheld", "changed") else _tools_of_caller(request)
+    found = [one for one in shown if _fits(one, request, used)]
     found.sort(key=lambda tool: tool.name)
     after, limit = query.get("after", ""), query.get("limit", MOST_LISTED)
     page = [tool for tool in found if tool.name > after][: limit + 1]
     said: dict[str, Any] = {
-        "tools": [_tool_as_json(tool, asked, used) for tool in page[:limit]],
+        "tools": [_tool_as_json(tool, request, used) for tool in page[:limit]],
         "next": page[limit - 1].name if len(page) > limit else None,
         "count": len(found),
     }
     if used is not None:
-        said["withheld"] = _withheld_page(asked)
+        said["withheld"] = _withheld_page(request)
     return said
 
 
-async def _last_used(asked: ApiRequest) -> Mapping[str, float] | None:
+async def _last_used(request: ApiRequest) -> Mapping[str, float] | None:
     """When each tool was last called, as far as the log was read; None for all but operators."""
-    return (await asked.recent_calls()).used if is_operator(asked.principal) else None
+    return (await request.recent_calls()).used if is_operator(request.principal) else None
 
 
-def _fits(tool: Tool, asked: ApiRequest, used: Mapping[str, float] | None) -> bool:
-    query, contract = asked.query, tool.contract
+def _fits(tool: Tool, request: ApiRequest, used: Mapping[str, float] | None) -> bool:
+    query, contract = request.query, tool.contract
     checks: dict[str, Callable[[Any], bool]] = {
-        "upstream": lambda value: is_operator(asked.principal) and tool.upstream == value,
+        "upstream": lambda value: is_operator(request.principal) and tool.upstream == value,
         "tier": lambda value: contract.side_effect.value == value,
         "risk": lambda value: contract.risk.value == value,
-        "confirmation": lambda value: contract.asked_by(False, asked.ports.rules.critical_confirmer) == value,
+        "confirmation": lambda value: contract.asked_by(False, request.ports.rules.critical_confirmer) == value,
         "name": lambda value: value.lower() in tool.name.lower(),
-        "used": lambda value: used is not None and _was_used(used.get(tool.name), value, asked.ports.now()),
+        "used": lambda value: used is not None and _was_used(used.get(tool.name), value, request.ports.now()),
     }
     return all(check(query[name]) for name, check in checks.items() if name in query)
 
@@ -86,16 +86,16 @@ def _was_used(at: float | None, within: str, now: float) -> bool:
     return at is None if within == "never" else at is not None and now - at <= USED[within]
 
 
-def _withheld_page(asked: ApiRequest) -> list[dict[str, Any]]:
+def _withheld_page(request: ApiRequest) -> list[dict[str, Any]]:
     """Withheld tools. They have no contract to filter by: any filter of a contract leaves them out."""
-    query, homes, changed = asked.query, dict[str, str](), set[str]()
-    if asked.gateway is not None:
-        homes, changed = dict(asked.state.upstream_of_withheld()), asked.state.changed_tools()
+    query, homes, changed = request.query, dict[str, str](), set[str]()
+    if request.gateway is not None:
+        homes, changed = dict(request.state.upstream_of_withheld()), request.state.changed_tools()
     if query.keys() & {"tier", "risk", "confirmation", "used"} or query.get("state") == "served":
         return []
     return [
         {"name": name, "reason": reason, "upstream": homes.get(name, ""), "changed": name in changed}
-        for name, reason in sorted(_withheld(asked.ports.catalogue()).items())
+        for name, reason in sorted(_withheld(request.ports.catalogue()).items())
         if query.get("upstream") in (None, homes.get(name, ""))
         and query.get("name", "").lower() in name.lower()
         and (query.get("state") != "changed" or name in changed)
@@ -103,20 +103,20 @@ def _withheld_page(asked: ApiRequest) -> list[dict[str, Any]]:
 
 
 @get("/api/tools/{tool}", "WholeTool", who="as for the list", refusals=("api.unknown",))
-async def show_tool(asked: ApiRequest) -> dict[str, Any]:
+async def show_tool(request: ApiRequest) -> dict[str, Any]:
     """Show one tool with its whole definition; for operators with its contract in words and what hosts do."""
-    used = await _last_used(asked)
-    named = [tool for tool in _tools_of_caller(asked) if tool.name == asked.names["tool"]]
+    used = await _last_used(request)
+    named = [tool for tool in _tools_of_caller(request) if tool.name == request.names["tool"]]
     if not named:
         raise ApiProblem("api.unknown", "There is no such tool.")
     tool = max(named, key=lambda one: one.contract.risk.number)  # Two library servers may share a name.
-    said = {**_tool_as_json(tool, asked, used), "definition": dict(tool.definition)}
+    said = {**_tool_as_json(tool, request, used), "definition": dict(tool.definition)}
     if used is None:
         return said
-    return {**said, **_explained(tool), "orders": load_feature("lint").orders_in(tool.definition)}
+    return {**said, **_explain_tool(tool), "orders": load_feature("lint").orders_in(tool.definition)}
 
 
-def _explained(tool: Tool) -> dict[str, Any]:
+def _explain_tool(tool: Tool) -> dict[str, Any]:
     """What operators read beside the definition: the contract in words, and what hosts make of the hints."""
     linted = load_feature("lint_target").LintedTool(dict(tool.definition), tool.contract)
     names = profile_names()
@@ -135,11 +135,11 @@ def _explained(tool: Tool) -> dict[str, Any]:
     }
 
 
-def _tools_of_caller(asked: ApiRequest) -> list[Tool]:
+def _tools_of_caller(request: ApiRequest) -> list[Tool]:
     """What `tools/list` shows this caller; operators see all but what is there for nobody."""
-    catalogue, principal = asked.ports.catalogue(), asked.principal
+    catalogue, principal = request.ports.catalogue(), request.principal
     if not is_operator(principal):
-        return visible_tools(catalogue, principal, asked.ports.rules)
+        return visible_tools(catalogue, principal, request.ports.rules)
     return [tool for tool in catalogue.tools.values() if absent_for(tool, principal) is None]
 
 
@@ -148,11 +148,11 @@ def _withheld(catalogue: Catalogue) -> dict[str, str]:
     return {**catalogue.withheld, **{name: reason for name, reason in absent.items() if reason is not None}}
 
 
-def _tool_as_json(tool: Tool, asked: ApiRequest, used: Mapping[str, float] | None) -> dict[str, Any]:
-    said = as_json(tool, used is not None, asked.ports.rules.critical_confirmer)
+def _tool_as_json(tool: Tool, request: ApiRequest, used: Mapping[str, float] | None) -> dict[str, Any]:
+    said = as_json(tool, used is not None, request.ports.rules.critical_confirmer)
     if used is not None:
         said["last_used"] = used.get(tool.name)
-        gateway = asked.gateway
+        gateway = request.gateway
         said["hidden_text"] = gateway.hidden_text.of_tool(tool.upstream, tool.name) if gateway is not None else []
     return said
 

@@ -52,9 +52,9 @@ class OAuthClients:
 
     async def find(self, client_id: str) -> OAuthClientInformationFull | None:
         if client_id.startswith("https://"):
-            return await self._described(client_id)
+            return await self._load_described(client_id)
         if client_id.startswith(PREFIX):
-            return await self._sealed(client_id)
+            return await self._open_sealed(client_id)
         document = await self._store.document(_KIND, client_id[:64], self._now())
         return None if document is None else OAuthClientInformationFull.model_validate_json(document.body)
 
@@ -71,7 +71,7 @@ class OAuthClients:
         if client.client_secret is not None:
             client.client_secret = self._seal("secret", text)
 
-    async def _sealed(self, client_id: str) -> OAuthClientInformationFull | None:
+    async def _open_sealed(self, client_id: str) -> OAuthClientInformationFull | None:
         text, _, seal = client_id.removeprefix(PREFIX).partition(".")
         if len(client_id) > MOST_ID or not hmac.compare_digest(seal.encode(), self._seal("id", text).encode()):
             return None
@@ -98,7 +98,7 @@ class OAuthClients:
             body = client.model_dump_json(exclude_none=True).encode()
             await self._store.put_document(Document(_KIND, client_id, body, expires_at=until), self._now())
 
-    async def _described(self, url: str) -> OAuthClientInformationFull | None:
+    async def _load_described(self, url: str) -> OAuthClientInformationFull | None:
         """The client that the document at this URL describes; None if it cannot be read or describes another."""
         cached = self._documents.get(url)
         if cached is not None and self._now() < cached[0]:

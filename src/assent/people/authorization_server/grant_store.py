@@ -186,21 +186,21 @@ class EmbeddedTokens:
 
     def __init__(self, grants: GrantStore, now: Callable[[], float]) -> None:
         self._grants, self._now = grants, now
-        self._known = LimitedDict[str, tuple[float, Principal]](_MOST_CACHED)
+        self._principals = LimitedDict[str, tuple[float, Principal]](_MOST_CACHED)
 
     async def find(self, token: str) -> Principal | None:
         if not token.startswith(ACCESS_PREFIX) or len(token) > _MOST_TOKEN:
             return None
         key, now = digest_secret(token), self._now()
-        known = self._known.get(key)
+        known = self._principals.get(key)
         if known is not None and now < known[0]:
             return known[1]
         grant = await self._grants.grant_of_access(token)
         if grant is None:
-            self._known.pop(key, None)
+            self._principals.pop(key, None)
             return None
         principal = grant.principal()
-        self._known[key] = now + FRESH, principal
+        self._principals[key] = now + FRESH, principal
         return principal
 
 

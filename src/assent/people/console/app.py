@@ -93,25 +93,25 @@ class Console:
         try:
             self._check_host(request)
             inner = {**request.scope, "path": request.scope["path"].removeprefix("/console") or "/", "root_path": ""}
-            return await self._routed(inner, request)
+            return await self._route_request(inner, request)
         except PageError as error:
-            return await self._failed(request, error.status, error.title, error.detail)
+            return await self._render_error(request, error.status, error.title, error.detail)
         except Refusal as refusal:
             problem = refusal.problem()
-            return await self._failed(request, refusal.status, problem["detail"], problem["remedy"])
+            return await self._render_error(request, refusal.status, problem["detail"], problem["remedy"])
         except ApiProblem as problem:
             said = problem.problem()
             if problem.code == "api.sign_in_again":
                 return await ask_to_sign_in(await self._page_request(request), 403)
-            return await self._failed(request, problem.status, said["detail"], said["remedy"])
+            return await self._render_error(request, problem.status, said["detail"], said["remedy"])
         except HTTPException as error:
             detail = "Use the navigation to find what you are looking for."
-            return await self._failed(request, error.status_code, "There is no such page.", detail)
+            return await self._render_error(request, error.status_code, "There is no such page.", detail)
         except StoreError:
             detail = "The server cannot reach its store. Look at its log, then try again."
-            return await self._failed(request, 503, "The store does not answer.", detail)
+            return await self._render_error(request, 503, "The store does not answer.", detail)
 
-    async def _routed(self, scope: Scope, request: Request) -> Response:
+    async def _route_request(self, scope: Scope, request: Request) -> Response:
         for route in self._router.routes:
             match, child = route.matches(scope)
             if match.value == 2:
@@ -174,7 +174,7 @@ class Console:
         sessions, session = self._context.sessions, given.session
         return self.live.response(session.principal.identity, lambda: sessions.is_open(session))
 
-    async def _failed(self, request: Request, status: int, title: str, detail: str) -> Response:
+    async def _render_error(self, request: Request, status: int, title: str, detail: str) -> Response:
         try:
             given = await self._page_request(request)
         except StoreError:

@@ -50,7 +50,8 @@ def compared_rows(before: Any, after: Any) -> list[ArgumentRow]:
     """A row for every value that is in one or both, those of `after` first."""
     old, new = dict(leaves_of(before)), dict(leaves_of(after))
     rows = [
-        _compared(name, old[name], leaf) if name in old else _row(name, leaf, "added") for name, leaf in new.items()
+        _compare_values(name, old[name], leaf) if name in old else _row(name, leaf, "added")
+        for name, leaf in new.items()
     ]
     rows += [_row(name, leaf, "removed") for name, leaf in old.items() if name not in new]
     return [row for row in rows if row.name]
@@ -77,7 +78,7 @@ def _row(name: str, leaf: Any, change: Change = "same") -> ArgumentRow:
     return ArgumentRow(name, shown_text(leaf), isinstance(leaf, str), has_hidden(leaf), change)
 
 
-def _compared(name: str, before: Any, after: Any) -> ArgumentRow:
+def _compare_values(name: str, before: Any, after: Any) -> ArgumentRow:
     if type(before) is type(after) and before == after:
         return _row(name, after)
     texts = isinstance(before, str) and isinstance(after, str)

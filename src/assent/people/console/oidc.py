@@ -54,24 +54,24 @@ class OidcClient:
         self._read_at = float("-inf")
         self._tokens: JwtVerifier | None = None
 
-    async def authorization_url(self, asked: SignInRequest) -> str:
+    async def authorization_url(self, request: SignInRequest) -> str:
         """Where the person's browser goes to sign in."""
         metadata = await self._discover()
-        more: dict[str, Any] = {} if asked.max_age is None else {"max_age": asked.max_age, "prompt": "login"}
-        if asked.acr:
-            more["acr_values"] = " ".join(asked.acr)
+        more: dict[str, Any] = {} if request.max_age is None else {"max_age": request.max_age, "prompt": "login"}
+        if request.acr:
+            more["acr_values"] = " ".join(request.acr)
         async with self._client(metadata) as client:
             url, _ = client.create_authorization_url(
                 metadata["authorization_endpoint"],
-                state=asked.state,
-                nonce=asked.nonce,
-                code_verifier=asked.verifier,
-                redirect_uri=asked.redirect_uri,
+                state=request.state,
+                nonce=request.nonce,
+                code_verifier=request.verifier,
+                redirect_uri=request.redirect_uri,
                 **more,
             )
         return str(url)
 
-    async def claims(self, code: str, asked: SignInRequest) -> dict[str, Any]:
+    async def claims(self, code: str, request: SignInRequest) -> dict[str, Any]:
         """What the provider says of the person, for a code that it gave to their browser."""
         metadata = await self._discover()
         async with self._client(metadata) as client:
@@ -80,10 +80,10 @@ class OidcClient:
                     metadata["token_endpoint"],
                     grant_type="authorization_code",
                     code=code,
-                    code_verifier=asked.verifier,
-                    redirect_uri=asked.redirect_uri,
+                    code_verifier=request.verifier,
+                    redirect_uri=request.redirect_uri,
                 )
-                claims = await self._verified(token, asked)
+                claims = await self._verify_token(token, request)
                 return claims | await self._user_info(client, metadata, claims)
             except OAuthError as error:
                 said = f"It said: {error.error}. Sign in again; if that does not help, ask your administrator."
@@ -91,13 +91,13 @@ class OidcClient:
             except (httpx2.HTTPError, ValueError):
                 raise self._unavailable() from None
 
-    async def _verified(self, token: Mapping[str, Any], asked: SignInRequest) -> dict[str, Any]:
+    async def _verify_token(self, token: Mapping[str, Any], request: SignInRequest) -> dict[str, Any]:
         assert self._tokens is not None
         try:
             claims = await self._tokens.verify(str(token.get("id_token", "")), time.time())
         except Refusal:
             claims = {}
-        wrong = what_is_wrong(claims, asked, self.settings.client_id, time.time())
+        wrong = what_is_wrong(claims, request, self.settings.client_id, time.time())
         if wrong:
             raise ProviderError(403, "The identity provider's answer is not believed.", f"{wrong} Sign in again.")
         return claims
@@ -169,7 +169,7 @@ class OidcClient:
         return ProviderError(503, "The identity provider does not answer.", detail)
 
 
-def what_is_wrong(claims: Mapping[str, Any], asked: SignInRequest, client_id: str, now: float) -> str:
+def what_is_wrong(claims: Mapping[str, Any], request: SignInRequest, client_id: str, now: float) -> str:
     """Why an ID token does not answer this request, as a sentence; empty if it does.
 
     Signature, issuer, audience and expiry were checked before; for one that failed there the claims are empty.
@@ -177,7 +177,7 @@ def what_is_wrong(claims: Mapping[str, Any], asked: SignInRequest, client_id: st
     if not claims:
         return "Its token is forged, expired, or made for somebody else."
     nonce = claims.get("nonce")
-    if not isinstance(nonce, str) or not hmac.compare_digest(nonce.encode(), asked.nonce.encode()):
+    if not isinstance(nonce, str) or not hmac.compare_digest(nonce.encode(), request.nonce.encode()):
         return "Its token answers another sign-in."
     several = isinstance(claims.get("aud"), list) and len(claims["aud"]) > 1
     if claims.get("azp", None if several else client_id) != client_id:
@@ -185,12 +185,12 @@ def what_is_wrong(claims: Mapping[str, Any], asked: SignInRequest, client_id: st
     issued = _number(claims.get("iat"))
     if issued is None or issued > now + LEEWAY:
         return "Its token is from the future; a clock is wrong."
-    if asked.max_age is None:
+    if request.max_age is None:
         return ""
     at = _number(claims.get("auth_time"))
     if at is None:
         return "It does not say when you authenticated."
-    if at > now + LEEWAY or at + asked.max_age + LEEWAY < now:
+    if at > now + LEEWAY or at + request.max_age + LEEWAY < now:
         return "It did not ask you to authenticate anew."
     return ""
 

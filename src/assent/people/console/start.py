@@ -55,15 +55,15 @@ class _EmbeddedInFront:
 
     def __init__(self, gateway: GatewayApp, other: App) -> None:
         self._gateway, self._other = gateway, other
-        self._made: tuple[Settings, App] | None = None
+        self._app: tuple[Settings, App] | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         settings = self._gateway.current.settings
         if scope["type"] != "http" or settings.auth.embedded is None or scope["path"] not in EMBEDDED_PATHS:
             return await self._other(scope, receive, send)
-        if self._made is None or self._made[0] is not settings:
-            self._made = settings, self._make(settings)
-        await self._made[1](scope, receive, send)
+        if self._app is None or self._app[0] is not settings:
+            self._app = settings, self._make(settings)
+        await self._app[1](scope, receive, send)
 
     def _make(self, settings: Settings) -> App:
         from assent.people.authorization_server.clients import OAuthClients

@@ -119,12 +119,12 @@ async def finish_sign_in(page: PageRequest) -> Response:
         page.context.count_failure("console.state", page.request.scope)
         detail = "It took more than ten minutes, was finished already, or began in another browser. Sign in again."
         raise PageError(403, "This sign-in cannot be finished.", detail)
-    response = await _answered(page, pending)
+    response = await _finish_sign_in(page, pending)
     forget_pending(response, state)
     return response
 
 
-async def _answered(page: PageRequest, pending: PendingSignIn) -> Response:
+async def _finish_sign_in(page: PageRequest, pending: PendingSignIn) -> Response:
     client = client_of(page)
     try:
         _check_answer(page, client)
