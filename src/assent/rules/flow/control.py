@@ -87,7 +87,9 @@ class FlowControl:
     async def _check_apart(self, call: Call, readings: Readings, now: float, observing: bool) -> list[GuardFinding]:
         """`check` in a thread, so that other calls do not wait. What it finds is remembered here."""
         seen = await self._hear_apart(call.principal, call.conversation, now)
-        keys, concerns = await _apart(lambda: self._look_at(call, seen, readings), len(call.canonical), call.principal)
+        keys, concerns = await _run_in_thread(
+            lambda: self._look_at(call, seen, readings), len(call.canonical), call.principal
+        )
         seen = self._conversation(call.principal, call.conversation, now)
         return self._decide(call, seen, keys, concerns, now, observing)
 
@@ -154,7 +156,7 @@ class FlowControl:
         draft, trust = seen.draft(), ""
         read = partial(draft.remember, origin, result, trusts_text, readings, whole)
         with suppress(Exception):  # What cannot be read may be anything; the call itself has run.
-            trust = await _apart(read, len(whole), principal)
+            trust = await _run_in_thread(read, len(whole), principal)
         if not trust:
             draft.forgot, draft.untrusted = True, origin
         seen = self._conversation(principal, given, origin.at)
@@ -293,7 +295,7 @@ class FlowControl:
         seen = self._conversation(principal, given, now)
         while given is not None and (work := _work(seen, given)) > AT_ONCE:
             known = seen.user
-            words = await _apart(partial(_read_words, seen, given.user_text), work, principal)
+            words = await _run_in_thread(partial(_read_words, seen, given.user_text), work, principal)
             seen = self._conversation(principal, given, now)
             if seen.user is known:  # Otherwise another call has added words meanwhile.
                 self._hear(seen, given, words)
@@ -340,7 +342,7 @@ def _work(seen: Conversation, given: ConversationRef | None) -> int:
     return seen.user.work(given.user_text) if given is not None and given.user_text else 0
 
 
-def _apart(work: Callable[[], T], size: int, principal: Principal) -> Later[T]:
+def _run_in_thread(work: Callable[[], T], size: int, principal: Principal) -> Later[T]:
     """Read so many characters in a thread: a microsecond each, or less."""
     return run_apart(work, float(size), owner_of(principal))
 

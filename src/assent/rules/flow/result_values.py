@@ -279,7 +279,7 @@ class ResultValues:
                 found.append((whole, whole, False, names, ""))
 
 
-def _about(key: str) -> str:
+def _topic_of(key: str) -> str:
     """What a sensitive field is about. A person reads it, so a name that is a sentence or a number is left out."""
     if len(key) < 3 or (found := _SENSITIVE.search(key.lower())) is None:
         return ""
@@ -341,7 +341,7 @@ def _facts_of(name: str) -> KeyFacts:
     """What a name says. Names that callers choose are not kept: they can be values."""
     found = _FACTS.get(name)
     if found is None:
-        found = KeyFacts(_is_key(name), name.lower().rstrip("_") in _NAMING, _about(name))
+        found = KeyFacts(_is_key(name), name.lower().rstrip("_") in _NAMING, _topic_of(name))
         if found.is_key and len(_FACTS) < MOST_KEYS:
             _FACTS[name] = found
     return found

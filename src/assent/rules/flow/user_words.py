@@ -54,7 +54,7 @@ class UserWords:
         self._known = frozenset(self.words)
         self._stems = frozenset(map(stem, self._known))
         self._values = frozenset((value.kind, value.exact) for value in values_in(own))
-        self._joined = "".join(self.words)
+        self._joined_words = "".join(self.words)
         self._bounds = frozenset(accumulate(map(len, self.words), initial=0))
 
     def __bool__(self) -> bool:
@@ -88,9 +88,9 @@ class UserWords:
 
     def name(self, squeezed: str) -> bool:
         """Whether the user wrote this name, as consecutive words."""
-        at = self._joined.find(squeezed) if squeezed else -1
+        at = self._joined_words.find(squeezed) if squeezed else -1
         while at >= 0 and not (at in self._bounds and at + len(squeezed) in self._bounds):
-            at = self._joined.find(squeezed, at + 1)
+            at = self._joined_words.find(squeezed, at + 1)
         return at >= 0
 
     def record_names(self) -> Iterator[str]:

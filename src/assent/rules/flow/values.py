@@ -457,11 +457,11 @@ def decoded(text: str) -> Iterator[str]:
             if (hidden := _readable(_from_hex(found))) is not None:
                 yield hidden
     shape = (" " + " ".join(text.split())).encode(errors="replace")  # A gap can be any of many characters.
-    if _may_be_spoken(text, shape.translate(_HIDING).decode()) and (hidden := _spoken(text)) is not None:
+    if _may_be_spoken(text, shape.translate(_HIDING).decode()) and (hidden := _write_spoken_signs(text)) is not None:
         yield hidden
 
 
-def _spoken(text: str) -> str | None:
+def _write_spoken_signs(text: str) -> str | None:
     """The text with `at` and `dot` as signs, and without gaps around signs, as in `ann [at] x dot com`."""
     if _DISGUISED_SIGN.search(text) is None:
         return None

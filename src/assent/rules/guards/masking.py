@@ -64,7 +64,7 @@ class _Masker:
     def __init__(self, rule: GuardRule) -> None:
         self._leaf = _leaf_of(rule)
         self._fields = rule.selected if rule.fields else None
-        self._named = NamedValues.of(rule.fields)
+        self._named_values = NamedValues.of(rule.fields)
         self._detects = rule if isinstance(rule, DetectorRule) else None
         self._names = [fold(name.rpartition("/")[2]).replace("*", "") for name in rule.fields]
         self.count = 0
@@ -107,7 +107,7 @@ class _Masker:
         if isinstance(value, list):
             return [self._everywhere(item, depth) for item in value]
         if isinstance(value, str) and depth < _DEEPEST and (parsed := as_json(value)) is not None:
-            return self._rewritten(value, parsed, lambda one: self._everywhere(one, depth + 1))
+            return self._rewrite_json(value, parsed, lambda one: self._everywhere(one, depth + 1))
         return self._scalar(value)
 
     def _object(self, value: dict[str, Any], depth: int) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class _Masker:
             )
             for key, item in value.items():
                 chosen = self._fields.names(key) or (id(value), key) in picked or (labelled and fold(key) in VALUES)
-                masked[key] = self._masked(item) if chosen else self._rows(item, columns, picked, depth)
+                masked[key] = self._mask_values(item) if chosen else self._rows(item, columns, picked, depth)
             return masked
         if isinstance(value, list):
             return self._rows(value, None, picked, depth)
@@ -154,11 +154,11 @@ class _Masker:
             return self._in_fields(value, picked, depth)
         assert self._fields is not None
         if is_pair(value, self._fields.names):
-            return [value[0], self._masked(value[1])]
+            return [value[0], self._mask_values(value[1])]
         columns = columns or header_of(value, self._fields.names)
         return [
             [
-                self._masked(cell) if place in columns.places else self._in_fields(cell, picked, depth)
+                self._mask_values(cell) if place in columns.places else self._in_fields(cell, picked, depth)
                 for place, cell in enumerate(item)
             ]
             if columns is not None and isinstance(item, list) and item is not columns.header
@@ -166,12 +166,12 @@ class _Masker:
             for item in value
         ]
 
-    def _masked(self, value: Any) -> Any:
+    def _mask_values(self, value: Any) -> Any:
         """A value of a named field: every scalar in it is masked, and the shape stays."""
         if isinstance(value, dict):
-            return {key: self._masked(item) for key, item in value.items()}
+            return {key: self._mask_values(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [self._masked(item) for item in value]
+            return [self._mask_values(item) for item in value]
         masked = self._scalar(value)
         shortest = _SHORTEST_COPY if isinstance(value, str) else _SHORTEST_NUMBER
         if masked != value and isinstance(value, str | int | float) and len(str(value)) >= shortest:
@@ -183,7 +183,7 @@ class _Masker:
             self._pass_over(text)
             return self._pieces(text, [])
         if (parsed := as_json(text)) is not None:
-            return self._rewritten(text, parsed, lambda one: self.document(one, depth + 1))
+            return self._rewrite_json(text, parsed, lambda one: self.document(one, depth + 1))
         return self._pieces(text, self._embedded(text, depth))
 
     def _embedded(self, text: str, depth: int) -> list[_Piece]:
@@ -197,7 +197,7 @@ class _Masker:
             parsed, end = _decoded(text, start)
             work += _PER_TRY + end - start
             if parsed is not None:
-                masked = self._rewritten(text[start:end], parsed, lambda one: self.document(one, depth + 1))
+                masked = self._rewrite_json(text[start:end], parsed, lambda one: self.document(one, depth + 1))
                 pieces.append((start, end, masked))
             at = end if parsed is not None else start + 1
         return pieces
@@ -210,8 +210,8 @@ class _Masker:
     def _pieces(self, text: str, documents: list[_Piece]) -> str:
         """A text with its JSON documents masked, and the values that stand behind a name outside of them."""
         values = [
-            (start, end, str(self._masked(text[start:end])))
-            for name, start, end in (self._named.find(text) if self._named is not None else ())
+            (start, end, str(self._mask_values(text[start:end])))
+            for name, start, end in (self._named_values.find(text) if self._named_values is not None else ())
             if not (_is_inside(name, documents) and _is_inside(start, documents))
         ]
         found, at = list[str](), 0
@@ -221,7 +221,7 @@ class _Masker:
                 at = end
         return "".join([*found, text[at:]])
 
-    def _rewritten(self, text: str, parsed: Any, mask: Callable[[Any], Any]) -> str:
+    def _rewrite_json(self, text: str, parsed: Any, mask: Callable[[Any], Any]) -> str:
         before = self.count
         masked = mask(parsed)
         if self.count == before:
@@ -246,26 +246,26 @@ class _Masker:
             return value
         if key == "content" and isinstance(value, list):
             return [self._part_without_copies(part) for part in value]
-        return self._replaced(value)
+        return self._replace_copies(value)
 
     def _part_without_copies(self, part: Any) -> Any:
         if not isinstance(part, dict):
-            return self._replaced(part)
-        found = {key: item if _is_kept(part, key) else self._replaced(item) for key, item in part.items()}
+            return self._replace_copies(part)
+        found = {key: item if _is_kept(part, key) else self._replace_copies(item) for key, item in part.items()}
         if isinstance(resource := part.get("resource"), dict):
             found["resource"] = self._part_without_copies(resource)
         return found
 
-    def _replaced(self, value: Any) -> Any:
+    def _replace_copies(self, value: Any) -> Any:
         if isinstance(value, dict):
             return {
-                key: self._blob(item, self._replaced)
+                key: self._blob(item, self._replace_copies)
                 if key == "blob" and isinstance(item, str)
-                else self._replaced(item)
+                else self._replace_copies(item)
                 for key, item in value.items()
             }
         if isinstance(value, list):
-            return [self._replaced(item) for item in value]
+            return [self._replace_copies(item) for item in value]
         if not isinstance(value, str):
             return value
         return self._without_copies(value) if len(value) >= _SHORTEST_COPY else value
@@ -324,13 +324,13 @@ def _is_inside(place: int, documents: list[_Piece]) -> bool:
 
 def _leaf_of(rule: GuardRule) -> Leaf:
     if isinstance(rule, DetectorRule):
-        return lambda value: _detected(rule, value)
+        return lambda value: _mask_detected(rule, value)
     if isinstance(rule, ValueRule):
         return lambda value: (MARK, 1) if rule.objection(value, NO_CONTEXT) is not None else (value, 0)
     return _hidden
 
 
-def _detected(rule: DetectorRule, value: Any) -> tuple[Any, int]:
+def _mask_detected(rule: DetectorRule, value: Any) -> tuple[Any, int]:
     if isinstance(value, str):
         return replace_all(value, rule.detectors)
     return (0, 1) if rule.objection(value, NO_CONTEXT) is not None else (value, 0)

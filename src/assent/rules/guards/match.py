@@ -72,7 +72,7 @@ class Inner(BaseModel):
         found = [container[key] for container, key in places(arguments, self.each)]
         if not found and resolve(arguments, self.each.removesuffix("/*")) != []:
             raise UnreadableInner(_dotted("", self.each), "there is no inner call where the guard looks for it")
-        return [_parsed(one, self.each) for one in found]
+        return [_parse_text(one, self.each) for one in found]
 
     def _read_call(self, whole: Any, path: str) -> InnerCall:
         field, below = _dotted(path, self.name), _dotted(path, self.arguments)
@@ -105,13 +105,13 @@ def _dotted(path: str, pointer: str) -> str:
 def _object(given: Any, field: str) -> dict[str, Any]:
     if given is MISSING or given is None:
         return {}
-    found = _parsed(given, field)
+    found = _parse_text(given, field)
     if not isinstance(found, dict):
         raise UnreadableInner(field, "the inner arguments are not an object")
     return found
 
 
-def _parsed(given: Any, field: str) -> Any:
+def _parse_text(given: Any, field: str) -> Any:
     if not isinstance(given, str):
         return given
     try:

@@ -126,7 +126,7 @@ class _Reader:
             if character == "&" and self._text.startswith("&&", self._at):
                 break
             if character in "'\"":
-                found += self._quoted(character)
+                found += self._take_quoted(character)
             elif character == "\\":
                 found += self._escaped()
             elif character in _EXPANDS:
@@ -136,7 +136,7 @@ class _Reader:
                 self._at += 1
         return Word(found, bare)
 
-    def _quoted(self, quote: str) -> str:
+    def _take_quoted(self, quote: str) -> str:
         end = self._text.find(quote, self._at + 1)
         if end < 0:
             raise UnreadableCommand("a quote is not closed")

@@ -117,14 +117,14 @@ def _validate(policies: Sequence[Policy], texts: Sequence[str], schema: str) -> 
 def _errors(policies: Sequence[Policy], texts: Sequence[str], schema: str) -> list[tuple[Policy, str]]:
     if not policies:
         return []
-    found = cedarpy.validate_policies("\n".join(texts), _prepared(schema))
+    found = cedarpy.validate_policies("\n".join(texts), _parse_schema(schema))
     # The parser numbers the policies of a text: policy0, policy1, …
     by_number = {f"policy{number}": policy for number, policy in enumerate(policies)}
     return [(by_number[error.policy_id], error.error) for error in found.errors]
 
 
 @lru_cache(maxsize=16)
-def _prepared(schema: str) -> cedarpy.Schema:
+def _parse_schema(schema: str) -> cedarpy.Schema:
     return cedarpy.Schema.from_str(schema)
 
 

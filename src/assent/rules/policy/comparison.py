@@ -172,7 +172,7 @@ def _enumerate(
         if one.effect == other.effect or key in seen:
             continue
         seen.add(key)
-        simple = _simplified(assignment, varied, partial(_decides, before, after, key))
+        simple = _simplify(assignment, varied, partial(_decides, before, after, key))
         found.add(one, other, target, example(simple))
 
 
@@ -181,7 +181,7 @@ def _decides(before: Judge, after: Judge, key: tuple[Any, ...], assignment: Assi
     return (_reasons(before(assignment)), _reasons(after(assignment))) == key
 
 
-def _simplified(
+def _simplify(
     assignment: Assignment, varied: Mapping[Any, list[Any]], differs: Callable[[Assignment], bool]
 ) -> Assignment:
     """The same difference with as many ordinary values as possible, so that a person sees what matters."""

@@ -106,7 +106,7 @@ class PolicySlice:
     def _verdict(self, reasons: Sequence[str], errors: Sequence[str]) -> PolicyVerdict:
         matched = [self.policies[key] for key in self.policies if key in set(reasons)]
         denied = [one.policy_reason for one in matched if one.effect == "deny"]
-        denied += [self._failed(error) for error in errors]
+        denied += [self._failure_reason(error) for error in errors]
         approvals = tuple(one.policy_reason for one in matched if one.effect == "approve")
         return PolicyVerdict(tuple(denied), approvals, len(self.policies))
 
@@ -114,7 +114,7 @@ class PolicySlice:
         """The verdict if nothing can be evaluated: every policy denies."""
         return PolicyVerdict(tuple(map(unevaluated, self.policies.values())), (), len(self.policies))
 
-    def _failed(self, error: str) -> PolicyReason:
+    def _failure_reason(self, error: str) -> PolicyReason:
         found = _POLICY_IN_ERROR.search(error)
         return unevaluated(self.policies[found[1]] if found else next(iter(self.policies.values())))
 

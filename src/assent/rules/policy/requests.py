@@ -204,10 +204,10 @@ def assignments(found: Mapping[Place, Sequence[Any]], most: int) -> Iterator[Ass
         yield from (dict(zip(places, values, strict=True)) for values in itertools.product(*found.values()))
         return
     base = {place: values[0] for place, values in found.items()}
-    yield from itertools.islice(_varied(base, found), most)
+    yield from itertools.islice(_variants(base, found), most)
 
 
-def _varied(base: Assignment, found: Mapping[Place, Sequence[Any]]) -> Iterator[Assignment]:
+def _variants(base: Assignment, found: Mapping[Place, Sequence[Any]]) -> Iterator[Assignment]:
     yield base
     for depth in (1, 2, 3):
         for chosen in itertools.combinations(found, depth):

@@ -84,16 +84,16 @@ def load_policies(paths: Iterable[Path]) -> list[Policy]:
     faults: list[Fault] = []
     for path in paths:
         try:
-            found += _parsed(_text_of(path), str(path), faults)
+            found += _parse_policies(_text_of(path), str(path), faults)
         except SettingsError as error:
             faults += error.faults
-    return _checked(found, faults)
+    return _check_unique_ids(found, faults)
 
 
 def parse_policies(text: str, file: str = "") -> list[Policy]:
     """Every policy of one text."""
     faults: list[Fault] = []
-    return _checked(_parsed(text, file, faults), faults)
+    return _check_unique_ids(_parse_policies(text, file, faults), faults)
 
 
 def policies_digest(policies: Iterable[Policy]) -> str:
@@ -103,7 +103,7 @@ def policies_digest(policies: Iterable[Policy]) -> str:
     )
 
 
-def _checked(found: list[Policy], faults: list[Fault]) -> list[Policy]:
+def _check_unique_ids(found: list[Policy], faults: list[Fault]) -> list[Policy]:
     first: dict[str, Policy] = {}
     for one in found:
         other = first.setdefault(one.id, one)
@@ -116,7 +116,7 @@ def _checked(found: list[Policy], faults: list[Fault]) -> list[Policy]:
     return found
 
 
-def _parsed(text: str, file: str, faults: list[Fault]) -> list[Policy]:
+def _parse_policies(text: str, file: str, faults: list[Fault]) -> list[Policy]:
     found: list[Policy] = []
     for statement in split_policies(text):
         try:

@@ -236,12 +236,12 @@ async def revoke(http: httpx2.AsyncClient, token: Token) -> bool:
         return False
     # Servers made with the official SDK require the member; RFC 6749 treats an empty secret like a missing one.
     form = {"token": token.refresh_token or token.access_token, "client_secret": ""}
-    answer = await send(http, "POST", token.revocation_endpoint, **_authenticated(token.client, form))
+    answer = await send(http, "POST", token.revocation_endpoint, **_authenticated_form(token.client, form))
     return answer.status_code == 200
 
 
 async def _token(http: httpx2.AsyncClient, endpoint: str, client: OAuthClient, form: dict[str, str]) -> dict[str, Any]:
-    answer = await send(http, "POST", endpoint, **_authenticated(client, form))
+    answer = await send(http, "POST", endpoint, **_authenticated_form(client, form))
     given = object_in(answer)
     if answer.status_code != 200:
         code = given.get("error") if isinstance(given.get("error"), str) else ""
@@ -255,7 +255,7 @@ async def _token(http: httpx2.AsyncClient, endpoint: str, client: OAuthClient, f
     return given
 
 
-def _authenticated(client: OAuthClient, form: dict[str, str]) -> dict[str, Any]:
+def _authenticated_form(client: OAuthClient, form: dict[str, str]) -> dict[str, Any]:
     """The form with the client's authentication, in the header or in the form."""
     if client.secret is not None and client.method == "client_secret_basic":
         return {"data": form, "auth": (quote(client.id, safe=""), quote(client.secret, safe=""))}

@@ -88,15 +88,15 @@ class TokenSource:
         kept = await self._load_credential(owner)
         token = Token.from_json(kept.fields)
         if token.is_stale(self._now()) or token.access_token == rejected:
-            token = await self._renewed(owner, kept, token)
+            token = await self._renew_once(owner, kept, token)
         if self._running.get((owner.tenant, owner.id)) is asyncio.current_task():
             self._cache[owner.tenant, owner.id] = token, self._now() + _CACHED_FOR
         return token
 
-    async def _renewed(self, owner: CredentialOwner, kept: Kept, token: Token) -> Token:
+    async def _renew_once(self, owner: CredentialOwner, kept: Kept, token: Token) -> Token:
         """Renew in one process at a time: a refresh token that is used twice may end the connection."""
         if not await self._vault.lock(self.upstream, owner, _LOCK_SECONDS):
-            return await self._awaited(owner, kept)
+            return await self._await_renewal(owner, kept)
         try:
             now_kept = await self._load_credential(owner)
             if now_kept.version != kept.version:
@@ -116,7 +116,7 @@ class TokenSource:
         finally:
             await self._vault.unlock(self.upstream, owner)
 
-    async def _awaited(self, owner: CredentialOwner, kept: Kept) -> Token:
+    async def _await_renewal(self, owner: CredentialOwner, kept: Kept) -> Token:
         """The token that another process renews just now."""
         deadline = self._now() + _LOCK_SECONDS
         while self._now() < deadline:

@@ -92,7 +92,7 @@ class Routes:
     """
 
     def __init__(self, operations: Iterable[ApiOperation]) -> None:
-        self._known = {(one.method, one.path): _segments(one.path) for one in operations}
+        self._segments = {(one.method, one.path): _segments(one.path) for one in operations}
         self._neighbours: dict[tuple[str, str], list[re.Pattern[str]]] = {}
 
     def is_neighbours(self, operation: ApiOperation, path: str, *, spans: bool) -> bool:
@@ -107,10 +107,10 @@ class Routes:
 
     def _overlapping(self, place: tuple[str, str], spans: bool) -> list[Segments]:
         """The templates that a filled-in path could also match, with literal text where ours takes a value."""
-        ours = self._known[place]
+        ours = self._segments[place]
         if None not in ours:
             return []
-        others = [other for key, other in self._known.items() if key[0] == place[0] and key != place]
+        others = [other for key, other in self._segments.items() if key[0] == place[0] and key != place]
         if spans:
             first = ours.index(None)
             return [other for other in others if len(other) >= len(ours) and any(other[first:])]

@@ -93,7 +93,7 @@ class SandboxedLink(StdioLink):
         self._tools: tuple[Tool, ...] = ()
         self._shipped: Mapping[str, Mapping[str, Any]] = {}
         self._needs_restart = self._was_called = False
-        self._told: set[tuple[str, Attempt]] = set()
+        self._logged_attempts: set[tuple[str, Attempt]] = set()
         super().__init__(make(self._start(self._box)))
 
     # The boxes.
@@ -217,8 +217,8 @@ class SandboxedLink(StdioLink):
             if self.usage.is_changed and self._saving is None:
                 self._saving = asyncio.create_task(self._save_soon())
             for attempt in dict.fromkeys(hits()):
-                if (tool.name, attempt) not in self._told:
-                    self._told.add((tool.name, attempt))
+                if (tool.name, attempt) not in self._logged_attempts:
+                    self._logged_attempts.add((tool.name, attempt))
                     record_violation("execute.confined", failure=f"it tried to {attempt}")
 
     def _refuse(self, tool: Tool, attempts: Sequence[Attempt]) -> None:

@@ -97,9 +97,9 @@ class BoxObserver:
     ) -> None:
         self._upstream, self._usage, self._grants, self._box, self._running = upstream, usage, grants, box, running
         self._confined = confined
-        self._waits_for = self._told = self.count = 0
+        self._waits_for = self._told_count = self.count = 0
         self._names: dict[str, str] = {}
-        self._written: set[str] = set()
+        self._written_paths: set[str] = set()
         self._hits: deque[tuple[int, str, Attempt]] = deque(maxlen=MOST_KEPT)
         """What the box stopped, numbered, with the only tool that ran then; the calls take their own from here."""
         self.begin()
@@ -128,8 +128,8 @@ class BoxObserver:
         if len(tools) == 1:
             self.count += 1
             self._hits.append((self.count, tools[0], attempt))
-        if self._usage.add(tools, attempt, stopped=True) and self._told < MOST_TOLD:
-            self._told += 1
+        if self._usage.add(tools, attempt, stopped=True) and self._told_count < MOST_TOLD:
+            self._told_count += 1
             verb = "was stopped" if self._confined else "would be stopped"
             line = self._grants.setting_for(self._upstream, attempt, box)
             named = [f"{tool} (its tier is a guess)" if tool in self._usage.guessed else tool for tool in tools]
@@ -143,10 +143,10 @@ class BoxObserver:
             return attempt if kind == "write" and not is_under(path, _DEVICES) else None
         path = os.path.realpath(path)
         if kind == "write":
-            self._written.add(path)
+            self._written_paths.add(path)
             return None if is_under(path, _DEVICES) else Attempt(kind, path)
         own = (*SYSTEM, *SYSTEM_FILES, *OWN_FILES, *self._grants.program, *_DEVICES, "/sys")
-        if is_under(path, own) or path in self._written or not os.path.exists(path):  # noqa: PTH110
+        if is_under(path, own) or path in self._written_paths or not os.path.exists(path):  # noqa: PTH110
             return None
         if os.path.isdir(path) and any(is_under(one, [path]) for one in ("/tmp", *self._grants.places)):  # noqa: PTH112
             return None  # A box has the folders above what it is granted.

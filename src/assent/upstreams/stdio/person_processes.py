@@ -180,7 +180,7 @@ class PerUserStdioLink(StdioLink):
     def __init__(self, listing: StdioUpstream, processes: PersonProcesses) -> None:
         super().__init__(listing)
         self.processes = processes
-        self._listed = ListedPerOwner[PersonOwner]()
+        self._listed_per_owner = ListedPerOwner[PersonOwner]()
 
     async def run(self, call: Call, key: str | None, mcp_request: McpRequest) -> dict[str, Any]:
         try:
@@ -207,7 +207,7 @@ class PerUserStdioLink(StdioLink):
             return await link.list(method, key, mcp_request)
 
     def listed_resources(self, principal: Principal) -> ListedResources:
-        return self._listed.of(owner_of(principal))
+        return self._listed_per_owner.of(owner_of(principal))
 
     async def missing_connection(self, principal: Principal) -> str | None:
         if not self.serves(principal):

@@ -28,7 +28,7 @@ class StderrLog:
 
     def __init__(self, name: str, clock: Callable[[], float], without_secret: Callable[[bytes], bytes] = bytes) -> None:
         self._name, self._clock, self._without_secret = name, clock, without_secret
-        self._left, self._since = ALLOWED, clock()
+        self._bytes_left, self._since = ALLOWED, clock()
         self._dropped, self._dropped_before = 0, 0
 
     async def read(self, stream: asyncio.StreamReader) -> None:
@@ -37,7 +37,7 @@ class StderrLog:
         try:
             while piece := await stream.read(65536):
                 held = self._log_lines(held + piece)
-                if self._left <= 0:
+                if self._bytes_left <= 0:
                     await asyncio.sleep(_PAUSE)  # The server waits meanwhile, and other tasks run.
         finally:
             self._log_line(held)
@@ -46,7 +46,7 @@ class StderrLog:
     def _log_lines(self, output: bytes) -> bytes:
         """Log the complete lines; returns the start of the next one."""
         self._turn_window()
-        if self._left <= 0:
+        if self._bytes_left <= 0:
             self._drop(len(output))
             return b""
         *lines, rest = output.split(b"\n")
@@ -57,11 +57,11 @@ class StderrLog:
         return rest
 
     def _log_line(self, line: bytes) -> None:
-        if self._left <= 0:
+        if self._bytes_left <= 0:
             self._drop(len(line))
         elif line.strip():
             text = printable(self._without_secret(line))
-            self._left -= 2 * len(text.encode()) + _RECORD
+            self._bytes_left -= 2 * len(text.encode()) + _RECORD
             logger.info("%s: %s", self._name, text, extra={"upstream": self._name})
 
     def _turn_window(self) -> None:
@@ -70,7 +70,7 @@ class StderrLog:
             return
         if self._dropped == self._dropped_before:
             self._report()
-        self._left = STILL_ALLOWED if self._dropped else ALLOWED
+        self._bytes_left = STILL_ALLOWED if self._dropped else ALLOWED
         self._since, self._dropped_before = now, self._dropped
 
     def _drop(self, size: int) -> None:

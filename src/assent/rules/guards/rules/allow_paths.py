@@ -62,11 +62,11 @@ class AllowPaths(ValueRule):
         if not all(path.startswith("/") for path in readings.paths):
             return "it is relative, and the guard has no `base`"
         real = {context.paths.get(path, folded(path)) for path in readings.paths}
-        allowed = [self._resolved(pattern, context) for pattern in self.paths]
+        allowed = [self._resolve_pattern(pattern, context) for pattern in self.paths]
         inside = all(any(matches_glob(path, pattern) for pattern in allowed) for path in real)
         return None if inside else "it is outside the allowed paths"
 
-    def _resolved(self, pattern: str, context: Context) -> str:
+    def _resolve_pattern(self, pattern: str, context: Context) -> str:
         """The glob with the links of its folder followed, as those of the checked path are."""
         fixed = fixed_part(pattern)
         return context.paths.get(fixed, fixed).rstrip("/") + pattern.rstrip("/")[len(fixed.rstrip("/")) :]

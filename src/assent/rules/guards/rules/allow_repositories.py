@@ -17,7 +17,7 @@ _NAME = re.compile(r"[a-z0-9_-][a-z0-9_.-]*\Z")
 _REMOTE = re.compile(r"(?:(?:https|ssh)://(?:git@)?([a-z0-9.-]+)/|git@([a-z0-9.-]+):)(.*)", re.DOTALL)
 
 
-def _owned(pattern: str) -> str:
+def _check_pattern(pattern: str) -> str:
     if pattern.count("/") != 1:
         raise ValueError("a repository has an owner and a name; write acme/website or acme/*")
     return pattern.lower()
@@ -56,7 +56,7 @@ class AllowRepositories(GuardRule):
     )
 
     repositories: Annotated[
-        tuple[Annotated[str, AfterValidator(_owned)], ...],
+        tuple[Annotated[str, AfterValidator(_check_pattern)], ...],
         Field(min_length=1, description="Patterns of the allowed repositories."),
     ]
     hosts: Annotated[

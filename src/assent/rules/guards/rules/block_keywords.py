@@ -38,7 +38,7 @@ class BlockKeywords(ValueRule):
     keywords: Annotated[tuple[Keyword, ...], Field(min_length=1, description="The blocked words and phrases.")]
 
     @cached_property
-    def _folded(self) -> tuple[str, ...]:
+    def _folded_keywords(self) -> tuple[str, ...]:
         found = (form for keyword in self.keywords for form in (readings(keyword)[-1], skeleton(keyword)))
         return tuple(dict.fromkeys(found))
 
@@ -47,7 +47,7 @@ class BlockKeywords(ValueRule):
             return None
         forms = readings(value) if value.isascii() else (*readings(value), skeleton(value))
         for text in forms:
-            for keyword in self._folded:
+            for keyword in self._folded_keywords:
                 if keyword in text:
                     return "it contains a blocked word"
         return None

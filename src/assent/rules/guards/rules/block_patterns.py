@@ -32,14 +32,14 @@ class BlockPatterns(ValueRule):
     ignore_case: bool = Field(False, description="Whether upper and lower case are the same.")
 
     @cached_property
-    def _compiled(self) -> tuple[str, ...]:
+    def _flagged_patterns(self) -> tuple[str, ...]:
         return tuple(f"(?i:{one})" if self.ignore_case else one for one in self.patterns)
 
     def objection(self, value: Any, context: Context) -> str | None:
         if not isinstance(value, str):
             return None
         for form in forms_of(value):
-            for pattern in self._compiled:
+            for pattern in self._flagged_patterns:
                 found = find_match(pattern, form)
                 if found is not False:
                     return "it matches a blocked pattern" if found else "it is too long to be checked"
