@@ -60,13 +60,13 @@ async def prove_entry(signer: AuditLogSigner, index: int, leaf: bytes) -> EntryP
         if index >= head.checkpoint.size:
             return EntryProof("waiting", None, head)
         try:
-            return await _proved(signer.tiles, head, index, leaf)
+            return await _prove_entry(signer.tiles, head, index, leaf)
         except _NoTile:
             continue
     return EntryProof("no_tiles", None, head)
 
 
-async def _proved(tiles: TileStore, head: SignedHead, index: int, leaf: bytes) -> EntryProof:
+async def _prove_entry(tiles: TileStore, head: SignedHead, index: int, leaf: bytes) -> EntryProof:
     signed = head.checkpoint
 
     async def read_tile(tile: Tile) -> bytes:

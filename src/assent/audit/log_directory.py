@@ -88,29 +88,29 @@ class DirectoryTiles:
 
 class DirectoryCheckpoints:
     def __init__(self, root: Path, disk: Disk | None = None) -> None:
-        self._latest, self._kept = root / "checkpoint", root / "checkpoints"
+        self._latest_path, self._kept_path = root / "checkpoint", root / "checkpoints"
         self._disk = disk or Disk()
 
     async def latest(self) -> bytes | None:
         """Return the newest checkpoint. After a crash the last kept one can be newer than `checkpoint`."""
-        newest, kept = self._disk.read(self._latest), _last_of(self._kept)
+        newest, kept = self._disk.read(self._latest_path), _last_of(self._kept_path)
         return kept if kept is not None and _covers_more(kept, newest) else newest
 
     async def kept(self) -> Sequence[bytes]:
-        kept = split_checkpoints(self._disk.read(self._kept) or b"")
+        kept = split_checkpoints(self._disk.read(self._kept_path) or b"")
         newest = await self.latest()
         return [*kept, newest] if newest is not None and newest not in kept[-1:] else kept
 
     async def last_kept(self) -> bytes | None:
-        return _last_of(self._kept)
+        return _last_of(self._kept_path)
 
     async def save(self, note: bytes, previous: bytes | None, *, keep: bool) -> None:
         if await self.latest() != previous:
             raise StaleCheckpoint("another process signed a checkpoint of this log; open the log again")
         if keep:  # first, because a crash in between could otherwise lose the endorsement of a new key
-            kept = split_checkpoints(self._disk.read(self._kept) or b"")
-            await asyncio.to_thread(self._disk.replace, self._kept, checkpoints.join([*kept, note]))
-        await asyncio.to_thread(self._disk.replace, self._latest, note)
+            kept = split_checkpoints(self._disk.read(self._kept_path) or b"")
+            await asyncio.to_thread(self._disk.replace, self._kept_path, checkpoints.join([*kept, note]))
+        await asyncio.to_thread(self._disk.replace, self._latest_path, note)
 
 
 def _last_of(path: Path) -> bytes | None:

@@ -52,7 +52,7 @@ class Log:
         self._in_force = keys.public[0]
         self._retiring: list[PublicKey] = []
         self._unwritten: dict[Tile, bytes] = {}
-        self._written: set[Tile] = set()
+        self._written_tiles: set[Tile] = set()
         """The partial tiles that were read or written."""
 
     @property
@@ -105,8 +105,8 @@ class Log:
         """
         await self._write_tiles()
         partial = self._edge.partial()
-        await self._tile_builder.tiles.write([one for one in partial if one[0] not in self._written])
-        self._written = {tile for tile, _ in partial}
+        await self._tile_builder.tiles.write([one for one in partial if one[0] not in self._written_tiles])
+        self._written_tiles = {tile for tile, _ in partial}
 
     def _apply_key_entry(self, leaf: bytes) -> None:
         facts = parse_leaf(leaf).facts
@@ -248,7 +248,7 @@ class Log:
                     f"the first {signed.size} entries are not those that were signed; see `assent audit verify`"
                 )
         else:
-            self._written = {tile for tile, _ in self._edge.partial()} - self._tile_builder.derived
+            self._written_tiles = {tile for tile, _ in self._edge.partial()} - self._tile_builder.derived
         parsed = notes.parse(note)
         self._in_force = next(key for key in reversed(self.keys.public) if parsed.signed_by(key))
         self._settle(signed, parsed.stamped_by(self._in_force) or 0)

@@ -81,14 +81,14 @@ def sentence(
     """
     outcome, tool = outcome_of(kind, facts), _own_name(facts)
     if outcome == "decided":
-        return f"{_decided(facts, decider)}: {phrases(tool)[0]}"
+        return f"{_decision_text(facts, decider)}: {phrases(tool)[0]}"
     if outcome == "done":
         return template.render(arguments) if template is not None else _capital(phrases(tool)[1])
     about = phrases(tool)[0] + (template.render_arguments(arguments) if template is not None else "")
     return _around(outcome, kind, facts, about)
 
 
-def _decided(facts: Mapping[str, Any], decider: str) -> str:
+def _decision_text(facts: Mapping[str, Any], decider: str) -> str:
     """What was decided, and for a client's answer that it is the client's."""
     said = str(facts.get("verdict"))
     verdict = {"approve": "Approved", "decline": "Declined", "reopen": "Took the decision back"}.get(said, "Decided")

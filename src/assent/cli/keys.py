@@ -143,7 +143,7 @@ def revoke(start: str, config: Path | None) -> None:
     from assent.core.api_keys import key_entry
 
     async def revoking(ports: Ports) -> KeyRecord | None:
-        record = await _chosen(start, ports)
+        record = await _find_key(start, ports)
         if record is None:
             return None
         entry = key_entry("key.revoked", record, operator(), time.time())
@@ -156,7 +156,7 @@ def revoke(start: str, config: Path | None) -> None:
     click.echo(f"{revoked.start} ({visible(revoked.principal.id)}) is revoked.")
 
 
-async def _chosen(start: str, ports: Ports) -> KeyRecord | None:
+async def _find_key(start: str, ports: Ports) -> KeyRecord | None:
     """The one key that is meant. A whole key is recognised by the part of it that is kept."""
     good = [one for one in await ports.store.keys(limit=100_000) if not one.revoked]
     named = [one for one in good if one.principal.id == start]

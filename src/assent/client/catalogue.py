@@ -60,20 +60,20 @@ class ServerCatalogue:
     def __init__(self, client_options: ClientOptions, journal: Journal) -> None:
         self._client_options = client_options
         self._journal = journal
-        self._listed: dict[str, ListedTool] = {}
+        self._tools: dict[str, ListedTool] = {}
         self._first: dict[str, ListedTool] = {}
         self._at: float | None = None
 
     def __contains__(self, name: object) -> bool:
-        return name in self._listed
+        return name in self._tools
 
     def get(self, name: str) -> ListedTool | None:
-        return self._listed.get(name)
+        return self._tools.get(name)
 
     @property
     def tools(self) -> list[ListedTool]:
         """Return the tools that the agent may see; forbidden tools are left out."""
-        return [listed for listed in self._listed.values() if not listed.standing.forbidden]
+        return [listed for listed in self._tools.values() if not listed.standing.forbidden]
 
     @property
     def is_stale(self) -> bool:
@@ -94,20 +94,20 @@ class ServerCatalogue:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        self._listed, self._at = found, self._client_options.now()
+        self._tools, self._at = found, self._client_options.now()
 
     def accept(self, listed: ListedTool) -> None:
         """Compare later definitions with this one, because a person agreed to call it."""
         if listed.changed:
             self._first[listed.tool.name] = listed
-            current = self._listed.get(listed.tool.name)
+            current = self._tools.get(listed.tool.name)
             if current is not None and current.digest == listed.digest:
-                self._listed[listed.tool.name] = self._policy_for(listed.tool, listed.definition, listed.digest, ())
+                self._tools[listed.tool.name] = self._policy_for(listed.tool, listed.definition, listed.digest, ())
 
     def _list_tool(self, tool: types.Tool) -> ListedTool:
         definition = as_definition(tool)
         digest = pin_digest(definition)
-        current = self._listed.get(tool.name)
+        current = self._tools.get(tool.name)
         if current is not None and current.digest == digest:
             return current
         first = self._first.get(tool.name)

@@ -287,7 +287,7 @@ class ServerConnection:
         self._connect = connect
         self._within = within
         self._login = login
-        self._held: _ConnectionTask | None = None
+        self._task: _ConnectionTask | None = None
         self._client: ConnectedClient | None = None
         self._turn = asyncio.Lock()
         self.opened = 0
@@ -314,10 +314,10 @@ class ServerConnection:
 
     async def _open(self) -> ConnectedClient:
         with exchange() as seen:
-            self._held = held = _ConnectionTask(self._connect)
+            self._task = task = _ConnectionTask(self._connect)
         try:
             async with asyncio.timeout(self._within):
-                client = await asyncio.shield(held.ready)
+                client = await asyncio.shield(task.ready)
         except Exception as error:
             await self._drop()
             if seen.challenge is not None:
@@ -327,9 +327,9 @@ class ServerConnection:
         return client
 
     async def _drop(self) -> None:
-        held, self._held = self._held, None
-        if held is not None:
-            await held.close()
+        task, self._task = self._task, None
+        if task is not None:
+            await task.close()
 
 
 def _describe_cause(error: BaseException, within: float) -> str:

@@ -216,13 +216,13 @@ class RememberedApprovals:
 
     def __init__(self, declined_for: float) -> None:
         self._declined_for = declined_for
-        self._given: list[_StoredApproval] = []
+        self._approvals: list[_StoredApproval] = []
         self._latest = float("-inf")
         self._declined: dict[str, float] = {}
 
     def allow(self, tool: str, definition: str, remember: Remember, shown: PriceAndPreview, now: float) -> None:
-        self._given = [given for given in self._given if given.until > now][-_MOST:]
-        self._given.append(_StoredApproval(tool, definition, remember, shown, now, now + remember.seconds))
+        self._approvals = [given for given in self._approvals if given.until > now][-_MOST:]
+        self._approvals.append(_StoredApproval(tool, definition, remember, shown, now, now + remember.seconds))
 
     def find(
         self, tool: str, definition: str, arguments: Mapping[str, Any], shown: PriceAndPreview, now: float
@@ -234,7 +234,7 @@ class RememberedApprovals:
             self.forget()
         found = (
             given.shown
-            for given in self._given
+            for given in self._approvals
             if given.tool == tool
             and given.definition == definition
             and given.since <= now < given.until
@@ -256,7 +256,7 @@ class RememberedApprovals:
 
     def forget(self) -> None:
         """End all approvals; refusals stay."""
-        self._given.clear()
+        self._approvals.clear()
 
 
 def _matches(constraint: Any, value: Any) -> bool:

@@ -197,7 +197,7 @@ def parse_settings(
         raise SettingsError(faults)
     if "mcpServers" in value:
         value = _from_desktop_client(value)
-    settings = _validated(value, document, references)
+    settings = _validate_settings(value, document, references)
     for index, guard in enumerate(settings.guards):
         try:
             build_guard(guard)
@@ -213,7 +213,7 @@ def check_structure(text: str, file: str) -> None:
     parse_settings(text, file, references=References({}, unused=["*"]))
 
 
-def _validated(value: dict[str, Any], document: YamlDocument, references: References) -> Settings:
+def _validate_settings(value: dict[str, Any], document: YamlDocument, references: References) -> Settings:
     """The settings; an entry that cannot be checked because it is unused and not resolved is left out."""
     from pydantic import ValidationError
 

@@ -52,11 +52,11 @@ def with_preset(given: Any) -> Any:
         filled["flow"] = {"mode": "ask", **flow}
     upstreams = filled.get("upstreams") or {}
     if isinstance(upstreams, Mapping):
-        filled["upstreams"] = {name: _observed(one) for name, one in upstreams.items()}
+        filled["upstreams"] = {name: _observe_by_default(one) for name, one in upstreams.items()}
     return filled
 
 
-def _observed(upstream: Any) -> Any:
+def _observe_by_default(upstream: Any) -> Any:
     """An upstream that a command starts is observed unless its sandbox is written."""
     if isinstance(upstream, Mapping) and upstream.get("command") and "sandbox" not in upstream:
         return {**upstream, "sandbox": "observe"}

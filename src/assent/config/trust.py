@@ -30,14 +30,14 @@ class UntrustedError(SettingsError):
 
 def check_trusted(file: Path, environment: Mapping[str, str]) -> None:
     """Raises UntrustedError unless the user has trusted the folder of this file."""
-    if _real(file.parent) not in _trusted(environment):
+    if _real(file.parent) not in _read_trusted(environment):
         raise UntrustedError(file)
 
 
 def trust(folder: Path, environment: Mapping[str, str] = os.environ) -> bool:
     """Remembers that the configuration of this folder may be used; returns whether that is new."""
     folder_name = _real(folder)
-    if folder_name in _trusted(environment):
+    if folder_name in _read_trusted(environment):
         return False
     place = _place(environment)
     try:
@@ -58,7 +58,7 @@ def trust_written(file: Path, environment: Mapping[str, str] = os.environ) -> No
             trust(file.parent, environment)
 
 
-def _trusted(environment: Mapping[str, str]) -> set[str]:
+def _read_trusted(environment: Mapping[str, str]) -> set[str]:
     found = set()
     with suppress(OSError, UnicodeDecodeError):
         for line in _place(environment).read_text(encoding="utf-8").splitlines():

@@ -21,11 +21,11 @@ from assent.errors import ContractError, Fault
 
 def fits(pattern: str, name: str) -> bool:
     """Whether a tool name fits a pattern; `*` stands for any characters, also none."""
-    return _compiled(pattern).fullmatch(name) is not None
+    return _compile_pattern(pattern).fullmatch(name) is not None
 
 
 @lru_cache(1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, re.split(r"\*+", pattern))))
 
 

@@ -202,7 +202,7 @@ class YamlDocument:
         while not isinstance(event := next(self._events), MappingEndEvent):
             key = self._key(event)
             if key == "<<" and event.implicit[0]:
-                merged = {**self._merged(event, path), **merged}
+                merged = {**self._merge_fields(event, path), **merged}
             elif key in found:
                 first, field = self.nodes[(*path, key)].line, ".".join(map(str, path))
                 remedy, line = f"The first is on line {first}: keep one", event.start_mark.line + 1
@@ -213,7 +213,7 @@ class YamlDocument:
         held = {**merged, **found}
         return _build_collection({key: item.value for key, item in held.items()}, list(held.values()), event)
 
-    def _merged(self, key: Any, path: Path) -> dict[str, _Built]:
+    def _merge_fields(self, key: Any, path: Path) -> dict[str, _Built]:
         """The fields that a merge key brings in; of several mappings the first wins."""
         if not self._merge:
             raise self._refuse(key, "merge keys are not supported", "Repeat the fields")

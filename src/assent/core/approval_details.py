@@ -85,10 +85,10 @@ def sentence_of(call: Call, price: str | None, records: Sequence[SeenRecord] = (
     cost = f" ({visible(price)})" if price else ""
     who, verb = visible(principal.id), _VERBS[contract.side_effect]
     asks = f"{visible(principal.actors[0].id)} asks for {who}" if principal.actors else f"{who} asks"
-    return f"{asks} to {verb}{cost} with {visible(contract.title)}{where}{_selected(call, records)}."
+    return f"{asks} to {verb}{cost} with {visible(contract.title)}{where}{_subject_text(call, records)}."
 
 
-def _selected(call: Call, records: Sequence[SeenRecord]) -> str:
+def _subject_text(call: Call, records: Sequence[SeenRecord]) -> str:
     """The first two arguments that say what the call is about: those that select, otherwise any short ones.
 
     An id is followed by the title of what it stands for.

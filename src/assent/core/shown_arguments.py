@@ -36,12 +36,12 @@ def shown_arguments(call: Call, preview: Any) -> ShownArguments:
     cut: list[str] = []
     arguments = _within_bound(call.stated, len(call.canonical), "the arguments", cut)
     if preview is not None:
-        preview = _filled(preview)
+        preview = _without_empty_fields(preview)
         preview = _within_bound(preview, len(orjson.dumps(preview)), "the preview", cut)
     return ShownArguments(arguments, preview, tuple(cut), unknown_arguments(call))
 
 
-def _filled(preview: Any) -> Any:
+def _without_empty_fields(preview: Any) -> Any:
     """A preview without what says nothing: empty fields, and that it is one."""
     if not isinstance(preview, dict):
         return preview

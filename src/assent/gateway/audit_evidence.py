@@ -80,14 +80,14 @@ class LogEvidence:
         return True
 
     async def _verify(self, by: Principal) -> None:
-        found = await self._inspected()
+        found = await self._inspect_log()
         state = "succeeded" if found["ok"] else "failed"
         facts = {"action": "verify", "state": state, "count": found["entries"]}
         entry = Entry("operator", self._now(), facts, principal_values(by))
         with suppress(StoreError):
             await self._store.put_document(Document(*_VERIFICATION, orjson.dumps(found)), self._now(), entry=entry)
 
-    async def _inspected(self) -> dict[str, Any]:
+    async def _inspect_log(self) -> dict[str, Any]:
         begun = self._now()
         try:
             report = await self._signer.inspect()

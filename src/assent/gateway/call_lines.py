@@ -21,7 +21,7 @@ class CallLines:
     """Writes one line about a thing, and counts the same thing for a minute before the next line."""
 
     def __init__(self) -> None:
-        self._told = LimitedDict[tuple[str, str], tuple[float, int]](_MOST)
+        self._last_lines = LimitedDict[tuple[str, str], tuple[float, int]](_MOST)
 
     def refused(self, tool: str | None, refusal: Refusal) -> None:
         """Tells of a refused call, unless it waits for a person."""
@@ -41,10 +41,10 @@ class CallLines:
 
     def _tell(self, what: str, which: str, line: str, level: int = logging.INFO) -> None:
         now = time.monotonic()
-        since, repeated = self._told.get((what, which), (-INTERVAL, 0))
+        since, repeated = self._last_lines.get((what, which), (-INTERVAL, 0))
         if now - since < INTERVAL:
-            self._told[what, which] = since, repeated + 1
+            self._last_lines[what, which] = since, repeated + 1
             return
         more = f" (and {counted(repeated, 'time')} more before)" if repeated else ""
-        self._told[what, which] = now, 0
+        self._last_lines[what, which] = now, 0
         logger.log(level, "%s%s", line, more)

@@ -67,13 +67,13 @@ class ServedTools:
 
     def catalogue(self) -> Catalogue:
         """The catalogue of all upstreams; two tools with one name are withheld."""
-        return catalogue_that_holds(self._tools(), self._withheld())
+        return catalogue_that_holds(self._tools(), self._withheld_reasons())
 
     def check(self) -> Catalogue:
         """The catalogue; raises if tools conflict, or if one has no contract and the settings make that an error."""
         if self.settings.names == "safe":
             safe_names(tool.wire_name for tool in self._tools())
-        catalogue = catalogue_of(self._tools(), self._withheld())
+        catalogue = catalogue_of(self._tools(), self._withheld_reasons())
         self.check_contracts()
         return catalogue
 
@@ -81,7 +81,7 @@ class ServedTools:
         """Raises for every tool without a contract if `without_contract: error` is set."""
         if self.settings.without_contract != "error":
             return
-        if names := sorted(name for name, why in self._withheld().items() if why == NO_CONTRACT):
+        if names := sorted(name for name, why in self._withheld_reasons().items() if why == NO_CONTRACT):
             remedy = "Write its contract (assent contract init), or set without_contract to infer or withhold"
             raise SettingsError([Fault(NO_CONTRACT, remedy, name) for name in names])
 
@@ -133,7 +133,7 @@ class ServedTools:
     def _tools(self) -> list[Any]:
         return [tool for one in self.compiled_tools() for tool in one.tools]
 
-    def _withheld(self) -> dict[str, str]:
+    def _withheld_reasons(self) -> dict[str, str]:
         return {name: why for one in self.compiled_tools() for name, why in one.withheld.items()}
 
 

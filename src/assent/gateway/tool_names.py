@@ -23,14 +23,14 @@ class ToolNamesKeeper:
 
     def __init__(self, store: Store, settings: Callable[[], Settings]) -> None:
         self._store, self._settings = store, settings
-        self._kept: list[str] = []
+        self._kept_names: list[str] = []
         self._task: asyncio.Task[None] | None = None
 
     def keep(self, names: Iterable[str]) -> None:
         """Keep these names soon, unless they are kept already."""
         wanted = sorted(names)
-        if wanted != self._kept:
-            self._kept = wanted
+        if wanted != self._kept_names:
+            self._kept_names = wanted
             self._task = asyncio.create_task(self._write(wanted))
 
     async def stop(self) -> None:

@@ -73,7 +73,7 @@ class FastMCPIntegration(ServerIntegration[FastMCP[Any], FunctionTool]):
 
     def __init__(self, *parts: Any, **more: Any) -> None:
         super().__init__(*parts, **more)
-        self._told: set[str] = set()
+        self._logged_tools: set[str] = set()
 
     def apply(self, server: FastMCP[Any]) -> None:
         """Derive every definition from its contract, govern every call, and filter the list per caller."""
@@ -103,8 +103,8 @@ class FastMCPIntegration(ServerIntegration[FastMCP[Any], FunctionTool]):
     def _log_foreign_tools(self, names: Iterable[str]) -> None:
         """Log each tool once that is not a function of the server itself; it has no contract and is not served."""
         known = self.catalogue()
-        for name in {*names} - known.tools.keys() - known.withheld.keys() - self._told:
-            self._told.add(name)
+        for name in {*names} - known.tools.keys() - known.withheld.keys() - self._logged_tools:
+            self._logged_tools.add(name)
             logger.error("%s is not served: it comes from a mounted server or provider. %s", name, _MOUNTED)
 
     async def call(

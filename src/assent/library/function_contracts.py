@@ -53,7 +53,7 @@ class FunctionContracts:
         self._policies, self._budgets, self._framework_faults = policies, budgets, framework_faults
         self._keys_last = keys_last
         """Whether keys for the functions are the same after a restart."""
-        self._told = set[str]()
+        self._logged_tools = set[str]()
 
     def compile(self, server: str, functions: Sequence[AuthorTool], *, late: bool) -> Catalogue:
         """Compile the functions of a server; `late` ones were added while it runs. Raises what is wrong with them."""
@@ -107,16 +107,16 @@ class FunctionContracts:
     def _log_withheld(self, withheld: Mapping[str, str]) -> None:
         """Log each withheld function once."""
         level = logging.ERROR if self._without == "error" else logging.WARNING
-        for name in sorted(withheld.keys() - self._told):
+        for name in sorted(withheld.keys() - self._logged_tools):
             logger.log(level, "%s is not served: %s. %s", name, withheld[name], _HOW_TO_DECLARE)
-        self._told |= withheld.keys()
+        self._logged_tools |= withheld.keys()
 
     def _log_unsendable_keys(self, tools: Sequence[Tool]) -> None:
         """Log each tool once whose required key most hosts cannot send."""
-        new = [tool.contract for tool in tools if tool.name not in self._told]
+        new = [tool.contract for tool in tools if tool.name not in self._logged_tools]
         if (warning := unsendable_keys(new)) is not None:
             logger.warning("%s", warning)
-        self._told |= {tool.name for tool in tools}
+        self._logged_tools |= {tool.name for tool in tools}
 
     def _faults(self, contract: Contract, function: AuthorTool) -> list[Fault]:
         """Return faults where the contract promises something that this function cannot do in this process."""
@@ -124,7 +124,7 @@ class FunctionContracts:
         if (open_fields := incomplete(contract, function.definition, self._profile)) is not None:
             if self._profile.completeness == "required":
                 found.append(open_fields)
-            elif function.name not in self._told:
+            elif function.name not in self._logged_tools:
                 logger.warning("%s", open_fields)
         if contract.name != function.name:
             remedy = "Remove `name`, or register it under that name"

@@ -74,7 +74,7 @@ class ToolRegistry(Generic[FunctionT]):
         self._compile, self._stamp = compile_tools, stamp
         self._server = ""
         self._registered: Callable[[], Sequence[FunctionT]] | None = None
-        self._known: dict[str, tuple[FunctionT, AuthorTool]] = {}
+        self._functions: dict[str, tuple[FunctionT, AuthorTool]] = {}
         self.catalogue = Catalogue()
 
     def bind(self, server: str, registered: Callable[[], Sequence[FunctionT]]) -> None:
@@ -90,14 +90,14 @@ class ToolRegistry(Generic[FunctionT]):
         """Compile the contracts of all functions, then stamp new ones. If one is wrong, nothing changes."""
         assert self._registered is not None
         functions = self._registered()
-        written = [self._known[one.name][1] if self._is_known(one) else AuthorTool.of(one) for one in functions]
+        written = [self._functions[one.name][1] if self._is_known(one) else AuthorTool.of(one) for one in functions]
         catalogue = self._compile(self._server, written, late=late)
         for function, own in zip(functions, written, strict=True):
             if not self._is_known(function):
                 found = catalogue.find(function.name)
                 if found is not None:
                     self._stamp(function, found)
-                self._known[function.name] = function, own
+                self._functions[function.name] = function, own
         self.catalogue = catalogue
 
     def adopt_new(self) -> None:
@@ -110,12 +110,12 @@ class ToolRegistry(Generic[FunctionT]):
 
     def is_known(self, name: str, function: object) -> bool:
         """Whether this is the registration that was stamped under its name."""
-        known = self._known.get(name)
+        known = self._functions.get(name)
         return known is not None and known[0] is function
 
     def is_function(self, name: str, function: object) -> bool:
         """Whether this is the stamped function of the name."""
-        known = self._known.get(name)
+        known = self._functions.get(name)
         return known is not None and known[0].fn is function
 
     def public_schema(self, name: str) -> Mapping[str, Any] | None:

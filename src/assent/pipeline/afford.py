@@ -37,7 +37,7 @@ async def afford(call: Call, missing: tuple[str, ...], ports: Ports, trace: Call
     estimate.
     """
     estimate, budgets = call.tool.contract.estimate, ports.rules.budgets
-    price = NO_PRICE if estimate is not None else _stated(call)
+    price = NO_PRICE if estimate is not None else _stated_price_text(call)
     known = budgets if estimate is None else tuple(one for one in budgets if one.currency is None)
     await _check(call, price.text, known, ports, trace)
     if (refusal := await connection_refusal(call, ports)) is not None:
@@ -75,7 +75,7 @@ async def connection_refusal(call: Call, ports: Ports, scope: str | None = None)
     needed = await ports.connect(call, scope) if call.tool.upstream in ports.rules.connections else None
     if needed is None:
         return None
-    more = f" with the permissions {_quoted(needed.scope)}" if needed.scope else ""
+    more = f" with the permissions {_quote_scopes(needed.scope)}" if needed.scope else ""
     detail = f"{needed.upstream} is not connected{more}. Nothing has run."
     remedy = f"Tell the user to connect it ({needed.where}), then call again with the same arguments."
     where = {"connect_url": needed.where} if needed.where.startswith(("https://", "http://")) else {}
@@ -83,7 +83,7 @@ async def connection_refusal(call: Call, ports: Ports, scope: str | None = None)
     return Refusal("guard.not_connected", detail, remedy=remedy, upstream=needed.upstream, **where)
 
 
-def _quoted(scope: str) -> str:
+def _quote_scopes(scope: str) -> str:
     """Each scope in quotes, because the upstream chose the words: unquoted, they could read as a sentence of ours."""
     return ", ".join(f'"{word}"' for word in scope.split())
 
@@ -95,7 +95,7 @@ def stated_price(call: Call) -> str | None:
     return None if cost is None or amount is MISSING else as_price(amount, cost)
 
 
-def _stated(call: Call) -> PriceText:
+def _stated_price_text(call: Call) -> PriceText:
     price, cost = stated_price(call), call.tool.contract.cost
     return PriceText(price, unit_at(call.stated, cost.amount) if price and cost and not cost.currency else "")
 

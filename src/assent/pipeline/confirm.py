@@ -79,7 +79,7 @@ async def _find_or_ask(
         await _require_room(draft, ports)  # Before the text is made: it can be large.
         said: dict[str, Any] = {"why": why, "price": rehearsed.price.with_unit, "leads_to": leads_to}
         said["background"] = ports.rules.background(call, ports.now())
-        approval = await _ask(_rendered(draft, call, rehearsed.preview, said), call, ports)
+        approval = await _ask(_render_question(draft, call, rehearsed.preview, said), call, ports)
     if has_answer(call, approval):
         approval = await record_answer(approval, call, ports)
     approval = _judge(approval, call, ports, trace)
@@ -191,7 +191,7 @@ def _draft(
     )
 
 
-def _rendered(draft: Approval, call: Call, preview: Any, said: dict[str, Any]) -> Approval:
+def _render_question(draft: Approval, call: Call, preview: Any, said: dict[str, Any]) -> Approval:
     """The question with what a person reads."""
     try:
         shown = shown_arguments(call, preview)

@@ -120,7 +120,7 @@ def _answer(claim: Claim, end: RunEnd, kept: dict[str, Any]) -> Answer:
 
 def _end_of_result(claim: Claim, result: dict[str, Any], text: bytes | None, ports: Ports, trace: CallTrace) -> RunEnd:
     """What follows from a result: the guards mask or withhold it before it is stored or leaves."""
-    guarded, check = _guarded(claim, result, ports, trace), claim.call.tool.check_output
+    guarded, check = _guard_answer(claim, result, ports, trace), claim.call.tool.check_output
     if result.get("resultType") == INPUT_REQUIRED:  # The claim waits for the answer, and is in doubt if none comes.
         trace.note_pass("execute", "the tool asks its own question")
         return RunEnd(State.SUSPENDED, guarded.result, guarded.refusal)
@@ -137,7 +137,7 @@ def _end_of_result(claim: Claim, result: dict[str, Any], text: bytes | None, por
     return RunEnd(_SUCCEEDED, guarded.result, None, guarded.result, "", None, guarded.findings, result, text)
 
 
-def _guarded(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> GuardedResult:
+def _guard_answer(claim: Claim, result: dict[str, Any], ports: Ports, trace: CallTrace) -> GuardedResult:
     guarded = guard_result(claim.call, result, ports, observing=trace.observing)
     trace.guards += guarded.findings
     return guarded
@@ -201,7 +201,7 @@ def _tool_failed(claim: Claim, failed: ToolFailed, ports: Ports, trace: CallTrac
         return _unknown(claim, ports, failed.code)
     undone = mode.outcome == "no_effect" and not (claim.ran_before and contract.idempotency.recovery == "natural")
     state = State.FAILED_NO_EFFECT if undone else State.FAILED
-    guarded = _guarded(claim, result, ports, trace)
+    guarded = _guard_answer(claim, result, ports, trace)
     if guarded.refusal is not None:
         return _withheld(state, guarded)
     trace.note_pass("execute", f"failed as declared: {failed.code}")

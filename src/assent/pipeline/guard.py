@@ -206,7 +206,7 @@ def guard_result(call: Call, result: dict[str, Any], ports: Ports, *, observing:
     findings: list[GuardFinding] = []
     context = Context.of(call, ports.now())
     for rule in rules:
-        masked, denied, count = _checked(rule, result, context)
+        masked, denied, count = _check_result(rule, result, context)
         if denied is None:
             continue
         findings.append(found := _finding(rule, denied, observed=observing, count=count))
@@ -242,7 +242,9 @@ def _cost(rule: GuardRule) -> float:
     return rule.per_character
 
 
-def _checked(rule: GuardRule, result: dict[str, Any], context: Context) -> tuple[dict[str, Any], Denial | None, int]:
+def _check_result(
+    rule: GuardRule, result: dict[str, Any], context: Context
+) -> tuple[dict[str, Any], Denial | None, int]:
     """The result as the guard masks it, its objection, and how many places are masked."""
     try:
         if (reason := too_much_result(rule, result)) is not None:

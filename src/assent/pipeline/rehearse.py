@@ -94,7 +94,7 @@ async def _answer(call: Call, missing: tuple[str, ...], price: PriceText, ports:
 async def _preview(call: Call, missing: tuple[str, ...], price: PriceText, ports: Ports, trace: CallTrace) -> Answer:
     """The upstream's own preview completed from the contract, or one from the contract alone."""
     native = call.tool.rehearses and not missing
-    result = await _guarded(call, await _run(call, ports), ports, trace) if native else {"content": []}
+    result = await _guard_preview(call, await _run(call, ports), ports, trace) if native else {"content": []}
     if result.get("isError") or result.get("resultType") == INPUT_REQUIRED:
         trace.note_pass("rehearse", "the tool's own dry run gave no preview")
         return Answer(result)
@@ -114,7 +114,7 @@ async def _preview(call: Call, missing: tuple[str, ...], price: PriceText, ports
     return answer
 
 
-async def _guarded(call: Call, result: dict[str, Any], ports: Ports, trace: CallTrace) -> dict[str, Any]:
+async def _guard_preview(call: Call, result: dict[str, Any], ports: Ports, trace: CallTrace) -> dict[str, Any]:
     """The tool's own preview as the guards leave it."""
     guarded = await guard_result_in_time(call, result, ports, observing=trace.observing)
     trace.guards += guarded.findings

@@ -22,14 +22,14 @@ class Mentions:
 
     def __init__(self, names: Iterable[str]) -> None:
         patterns = [_pattern(name) for name in sorted(names)]
-        self._found = re.compile("|".join(patterns)) if patterns else None
+        self._mention = re.compile("|".join(patterns)) if patterns else None
 
     def __bool__(self) -> bool:
-        return self._found is not None
+        return self._mention is not None
 
     def clean(self, value: Any) -> Any:
         """The value without sentences and completions that mention one of the names."""
-        if self._found is None:
+        if self._mention is None:
             return value
         if isinstance(value, list):
             return [self.clean(one) for one in value]
@@ -51,17 +51,17 @@ class Mentions:
         return {**left, "values": kept}
 
     def _is_named(self, value: str) -> bool:
-        return self._found is not None and self._found.search(f"`{value}`") is not None
+        return self._mention is not None and self._mention.search(f"`{value}`") is not None
 
     def strip(self, text: str) -> str:
         """The text without the sentences and lines that mention one of the names."""
-        if self._found is None or self._found.search(text) is None:
+        if self._mention is None or self._mention.search(text) is None:
             return text
         parts = _PARTS.split(text)
         kept = [
             sentence + separator
             for sentence, separator in zip(parts[::2], [*parts[1::2], ""], strict=True)
-            if self._found.search(sentence) is None
+            if self._mention.search(sentence) is None
         ]
         return "".join(kept).strip()
 

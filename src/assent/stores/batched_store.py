@@ -44,7 +44,7 @@ class BatchedStore(ABC):
         self._change, self._waiters = change, ChangeWaiter()
 
     @abstractmethod
-    async def _loaded(self, operation: StoreOperation[Any]) -> Records:
+    async def _load_records(self, operation: StoreOperation[Any]) -> Records:
         """Load the records that an operation needs, for reading only."""
 
     @abstractmethod
@@ -67,7 +67,7 @@ class BatchedStore(ABC):
 
     async def afford(self, quotas: Quotas, now: float) -> None:
         operation = _admission(quotas, now)
-        operation.apply(await self._loaded(operation))
+        operation.apply(await self._load_records(operation))
 
     async def retake(
         self, claim_id: str, epoch: int, lease_until: float, now: float, entry: Entry

@@ -75,12 +75,12 @@ class DryRunStore(BatchedStore):
         return None
 
     async def _apply(self, operation: StoreOperation[T]) -> T:
-        return operation.apply(await self._loaded(operation))
+        return operation.apply(await self._load_records(operation))
 
     async def prune(self, now: float, before: float, limit: int = 1000) -> Pruned:
         return Pruned()
 
-    async def _loaded(self, operation: StoreOperation[Any]) -> Records:
+    async def _load_records(self, operation: StoreOperation[Any]) -> Records:
         for claim_id in (*operation.claims, *([operation.new] if operation.new else [])):
             if (claim := await self.claim_by_id(claim_id)) is not None:
                 self._records.claims[claim_id] = claim

@@ -36,7 +36,7 @@ class MemoryStore(BatchedStore):
             log[place] = self._records.places[place]
         return result
 
-    async def _loaded(self, operation: StoreOperation[Any]) -> Records:
+    async def _load_records(self, operation: StoreOperation[Any]) -> Records:
         records = Records()
         records.rates, records.tallies = dict(self._records.rates), dict(self._records.tallies)
         return records

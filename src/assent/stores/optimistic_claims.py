@@ -30,11 +30,11 @@ class OptimisticClaims:
     """The started claims of one writer, as it last wrote them."""
 
     def __init__(self) -> None:
-        self._known: dict[str, ClaimRecord] = {}
+        self._known_claims: dict[str, ClaimRecord] = {}
 
     def unknown(self, operations: Iterable[StoreOperation[Any]], records: Records) -> set[str]:
         """Add the known claims to the records and return the ids that must be read."""
-        names, known, claims = set(), self._known, records.claims
+        names, known, claims = set(), self._known_claims, records.claims
         for operation in operations:
             for name in operation.claims:
                 record = known.get(name)
@@ -50,7 +50,7 @@ class OptimisticClaims:
         An operation may have been refused because of a wrong assumption, so then the answer is False. It is also
         False if a claim would end before its start is written, which is rare and would need other statements.
         """
-        made, moved, known = records.changed.claims, records.changed.moved, self._known
+        made, moved, known = records.changed.claims, records.changed.moved, self._known_claims
         if records.changed.replacing:
             return False
         for name in made:
@@ -67,7 +67,7 @@ class OptimisticClaims:
 
     def remember(self, records: Records) -> None:
         """Keep the claims that are now committed and still started."""
-        claims, known = records.claims, self._known
+        claims, known = records.claims, self._known_claims
         for name in (*records.changed.claims, *records.changed.moved):
             record = claims[name]
             if record.state is _STARTED and not record.charges and len(known) < MOST_KNOWN:
@@ -76,4 +76,4 @@ class OptimisticClaims:
                 del known[name]
 
     def forget(self) -> None:
-        self._known = {}
+        self._known_claims = {}

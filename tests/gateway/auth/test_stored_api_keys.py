@@ -100,7 +100,7 @@ async def test_what_is_remembered_is_bounded_and_holds_no_strangers() -> None:
     await keys.find(key)
     for _ in range(100):
         await keys.find(make_key())
-    assert len(keys._known) == 1
+    assert len(keys._recognized) == 1
     for number in range(MOST_CACHED + 10):
-        keys._known[str(number)] = 1.0, AGENT
-    assert len(keys._known) == MOST_CACHED
+        keys._recognized[str(number)] = 1.0, AGENT
+    assert len(keys._recognized) == MOST_CACHED

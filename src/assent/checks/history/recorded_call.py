@@ -141,16 +141,16 @@ class CalledTools:
 
     def __init__(self, written: Catalogue, prefix_of: Callable[[str], str], has_test: Callable[[str], bool]) -> None:
         self._written, self._prefix_of, self._has_test = written, prefix_of, has_test
-        self._found: dict[tuple[Any, ...], tuple[Tool, bool]] = {}
+        self._cache: dict[tuple[Any, ...], tuple[Tool, bool]] = {}
 
     def tool_of(self, recorded: RecordedCall) -> tuple[Tool, bool]:
         """The tool, and whether its contract is a written one."""
         facts = recorded.facts
         asks, rehearses = recorded.decision.ending == "asks", facts.get("dry_run", False)
         place = (facts["tool"], facts.get("upstream", ""), facts["tier"], facts["risk"], asks, rehearses)
-        if place not in self._found:
-            self._found[place] = self._find(facts, asks, rehearses)
-        return self._found[place]
+        if place not in self._cache:
+            self._cache[place] = self._find(facts, asks, rehearses)
+        return self._cache[place]
 
     def _find(self, facts: Mapping[str, Any], asks: bool, rehearses: bool) -> tuple[Tool, bool]:
         name, upstream = facts["tool"], facts.get("upstream", "")
@@ -182,14 +182,14 @@ class KnownCallers:
 
     def __init__(self, known: Mapping[tuple[str, str], Principal]) -> None:
         self.known = known
-        self._found: dict[tuple[Any, ...], tuple[Principal, bool]] = {}
+        self._cache: dict[tuple[Any, ...], tuple[Principal, bool]] = {}
 
     def find(self, values: Mapping[str, Any], mode: str) -> tuple[Principal, bool]:
         """The principal of recorded values, and whether its scopes are known; if not, it has all of them."""
         place = (values["tenant"], values["principal"], values["kind"], mode, *values.get("actors", ()))
-        if place not in self._found:
-            self._found[place] = self._make(values, mode)
-        return self._found[place]
+        if place not in self._cache:
+            self._cache[place] = self._make(values, mode)
+        return self._cache[place]
 
     def _make(self, values: Mapping[str, Any], mode: str) -> tuple[Principal, bool]:
         given = self.known.get((values["tenant"], values["principal"]))

@@ -205,7 +205,7 @@ def suggest_scopes(
         unused = {scope for scope in caller.scopes if not any(grants(frozenset({scope}), one) for one in needed)}
         wide = {scope for scope in caller.scopes if scope.endswith("*")} - unused
         if unused or wide:
-            said = _span(_whole(used.values())) if used else "no call in this time"
+            said = _span(_merge_spans(used.values())) if used else "no call in this time"
             has, without = tuple(sorted(caller.scopes)), tuple(sorted(unused))
             found.append(SuggestedScopes(caller.id, has, without, tuple(sorted(needed)), said))
     return found
@@ -230,7 +230,7 @@ def suggestions_text(usage: CallUsage, guards: list[SuggestedGuard], scopes: lis
     return "\n".join(lines)
 
 
-def _whole(spans: Iterable[Span]) -> Span:
+def _merge_spans(spans: Iterable[Span]) -> Span:
     all_spans = list(spans)
     return Span(
         sum(one.count for one in all_spans), min(one.first for one in all_spans), max(one.last for one in all_spans)

@@ -168,13 +168,13 @@ def edit_yaml(text: str, change: Edit) -> str:
     document = YamlDocument(text)
     if document.text != text:
         raise ValueError("it has characters that JSON escapes as two")
-    made = _edited(document, change)
+    made = _apply_edit(document, change)
     if YamlDocument(made).without_values().count("#") < document.without_values().count("#"):
         raise ValueError("a comment would go with it")
     return made
 
 
-def _edited(document: YamlDocument, change: Edit) -> str:
+def _apply_edit(document: YamlDocument, change: Edit) -> str:
     text, path, last = document.text, change.path[:-1], change.path[-1]
     holder, held = document.nodes[path], _fields(document, path)
     known = held.get(last)

@@ -103,7 +103,7 @@ class ToolCaller:
         """Answers an elicitation; URLs and forms that need free text are declined."""
         self.questions_asked += 1
         schema = params.requested_schema if isinstance(params, types.ElicitRequestFormParams) else None
-        content = _filled(schema) if schema is not None and self._agrees else None
+        content = _fill_required(schema) if schema is not None and self._agrees else None
         if content is None:
             return types.ElicitResult(action="decline")
         # The operator has agreed to these calls. A governed server does not count a yes that comes too fast.
@@ -116,7 +116,7 @@ def _is_closed(error: MCPError) -> bool:
     return error.code == CONNECTION_CLOSED and error.message.startswith(_CLOSED)
 
 
-def _filled(schema: Mapping[str, Any]) -> dict[str, Any] | None:
+def _fill_required(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """Fills booleans with true and enums with their first value; None if another field is required."""
     filled: dict[str, Any] = {}
     for name in schema.get("required") or ():

@@ -196,7 +196,7 @@ async def _list_over_stdio(reading: Any, writing: Any, noise: list[Exception]) -
                     raise NotListedError(f"its answer to {method} could not be read")
             message = getattr(received, "message", None)
             if isinstance(message, JSONRPCRequest):
-                await writing.send(SessionMessage(_refused(message)))
+                await writing.send(SessionMessage(_refuse_question(message)))
             if isinstance(message, JSONRPCResponse) and message.id == number:
                 return dict(message.result)
             if isinstance(message, JSONRPCError) and message.id == number:
@@ -211,7 +211,7 @@ async def _list_over_stdio(reading: Any, writing: Any, noise: list[Exception]) -
         raise NotListedError(error.detail) from None
 
 
-def _refused(question: JSONRPCRequest) -> JSONRPCError:
+def _refuse_question(question: JSONRPCRequest) -> JSONRPCError:
     """The answer to a question of the server, for example for its client's roots."""
     error = ErrorData(code=METHOD_NOT_FOUND, message="the client cannot be asked")
     return JSONRPCError(jsonrpc="2.0", id=question.id, error=error)
@@ -264,7 +264,7 @@ def sdk_server(server: Any) -> MCPServer[Any] | Server[Any]:
     return inner
 
 
-def _registered(server: Any) -> list[Any]:
+def _registered_functions(server: Any) -> list[Any]:
     """The tool functions that a server has registered; empty for an unknown kind of server."""
     if isinstance(server, MCPServer):
         return list(sdk_tools(server))
@@ -280,7 +280,7 @@ def registered_in(server: Any) -> Definitions:
     """The registered tools of a server, including those that it does not list."""
     return [
         {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
-        for tool in _registered(server)
+        for tool in _registered_functions(server)
     ]
 
 
@@ -288,7 +288,7 @@ def own_hints_in(server: Any) -> dict[str, dict[str, Any]]:
     """The annotations that the author wrote on the tools, without those derived from a contract."""
     return {
         tool.name: tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True)
-        for tool in _registered(server)
+        for tool in _registered_functions(server)
         if tool.annotations is not None and not is_watched(tool.fn)
     }
 
@@ -306,7 +306,7 @@ def withheld_in(server: Any) -> Mapping[str, str]:
 def contracts_in(server: Any) -> dict[str, Contract]:
     """The contracts of a server's functions."""
     found: dict[str, Contract] = {}
-    for tool in _registered(server):
+    for tool in _registered_functions(server):
         with suppress(AttributeError):
             contract = contract_of(tool.fn, tool.name)
             if contract is not None:

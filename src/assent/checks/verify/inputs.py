@@ -119,11 +119,11 @@ def _any(schema: Any, root: Mapping[str, Any], depth: int) -> Strategy:
             rest = {name: value for name, value in schema.items() if name != key}
             return _st().one_of([_any({**rest, **_merge_schema(part, root)}, root, depth + 1) for part in parts])
     kinds = schema.get("type")
-    names = kinds if isinstance(kinds, list) else [kinds or _implied(schema)]
+    names = kinds if isinstance(kinds, list) else [kinds or _implied_type(schema)]
     return _st().one_of([_KINDS.get(str(name), _anything)(schema, root, depth) for name in names])
 
 
-def _implied(schema: Mapping[str, Any]) -> str:
+def _implied_type(schema: Mapping[str, Any]) -> str:
     if "properties" in schema or "required" in schema:
         return "object"
     return "array" if "items" in schema else "string"

@@ -60,7 +60,7 @@ class ToolCheck:
         self._pointers = promises.secrets
         """Places of its secrets; a server under contract names them only in an answer without them."""
         self._asked_before = session.questions_asked
-        self._held = False
+        self._held_secrets = False
         self.calls = 0
         self.answered = 0
         """Number of calls without a failure."""
@@ -179,8 +179,8 @@ class ToolCheck:
         self.calls += not refused
         self.answered += not result.get("isError")
         if not result.get("isError") and not rehearsal:
-            self._held = self._held or bool(self._secrets(result))
-            self.unheld = () if self._held else self._promises.secrets
+            self._held_secrets = self._held_secrets or bool(self._secrets(result))
+            self.unheld = () if self._held_secrets else self._promises.secrets
         if refused:
             self.skipped = f"calls were refused ({_code(result)})" if agree and _code(result) != _GONE else self.skipped
         elif result.get("isError"):

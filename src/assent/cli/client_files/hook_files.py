@@ -47,7 +47,7 @@ class HookFile:
         return (Path(named) if named else own_path(self.folder, environment)) / self.name
 
 
-def _grouped(timeout: int) -> Callable[[str, str], Any]:
+def _grouped_entry(timeout: int) -> Callable[[str, str], Any]:
     def entry(event: str, command: str) -> Any:
         matcher = {"matcher": "*"} if "Tool" in event else {}
         return {**matcher, "hooks": [{"type": "command", "command": command, "timeout": timeout}]}
@@ -60,17 +60,17 @@ HOOK_FILES: Mapping[str, HookFile] = {
     "claude-code": HookFile(
         "Claude Code", "~/.claude", "settings.json", ("PreToolUse",),
         ("PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "SessionStart", "SessionEnd"),
-        _grouped(WITHIN), "CLAUDE_CONFIG_DIR",
+        _grouped_entry(WITHIN), "CLAUDE_CONFIG_DIR",
     ),
     "codex": HookFile(
         "Codex", "~/.codex", "hooks.json", ("PreToolUse",),
         ("PostToolUse", "UserPromptSubmit", "SessionStart", "SessionEnd"),
-        lambda event, command: _grouped(3 if event == "SessionEnd" else WITHIN)(event, command), "CODEX_HOME",
+        lambda event, command: _grouped_entry(3 if event == "SessionEnd" else WITHIN)(event, command), "CODEX_HOME",
         note=_CODEX_NOTE,
     ),
     "gemini": HookFile(
         "Gemini CLI", "~/.gemini", "settings.json", ("BeforeTool",),
-        ("AfterTool", "BeforeAgent", "SessionStart", "SessionEnd"), _grouped(WITHIN * 1000),
+        ("AfterTool", "BeforeAgent", "SessionStart", "SessionEnd"), _grouped_entry(WITHIN * 1000),
     ),
     "copilot": HookFile(
         "Copilot CLI", "~/.copilot", "hooks/assent.json", ("preToolUse",),
@@ -201,10 +201,10 @@ def undo_hooks(client: str) -> tuple[Path, str]:
     words = None if text is None else words_in(client, text)
     if text is None or words is None:
         return path, "has no hooks of Assent"
-    if _rewritten(client, "", words) == text:
+    if _text_with_hooks(client, "", words) == text:
         path.unlink()
         return path, "is removed; it had only Assent's hooks"
-    if client != "opencode" and restore(path, text, lambda old: _rewritten(client, old, words)) is not None:
+    if client != "opencode" and restore(path, text, lambda old: _text_with_hooks(client, old, words)) is not None:
         return path, "is restored as it was before"
     if client == "opencode":
         path.unlink()
@@ -236,7 +236,7 @@ def words_in(client: str, text: str) -> list[str] | None:
     return None
 
 
-def _rewritten(client: str, old: str, words: list[str]) -> str | None:
+def _text_with_hooks(client: str, old: str, words: list[str]) -> str | None:
     """What `--write` makes of a file without our hooks."""
     try:
         return None if words_in(client, old) else with_hooks(client, old, words)

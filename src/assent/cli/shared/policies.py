@@ -45,7 +45,7 @@ def load_policies_of(config: Path | None) -> LoadedPolicies:
     if not settings.policies:
         remedy = "Write `policies: [policies/*.cedar]` into the configuration"
         raise SettingsError(Fault("the configuration names no policies", remedy, "policies"))
-    return _fitted(settings, settings.policies)
+    return _load_checked(settings, settings.policies)
 
 
 def load_side(target: str, config: Path | None) -> LoadedPolicies:
@@ -53,13 +53,13 @@ def load_side(target: str, config: Path | None) -> LoadedPolicies:
     if target.endswith((".yaml", ".yml", ".json")):
         read_text(Path(target), _SIDE)
         settings = load_settings(Path(target), unused=UNASKED)
-        return _fitted(settings, settings.policies)
+        return _load_checked(settings, settings.policies)
     settings = find_settings(config, unused=UNASKED)
     policy_paths((target,), _SIDE)
-    return _fitted(settings, (target,))
+    return _load_checked(settings, (target,))
 
 
-def _fitted(settings: Settings, patterns: tuple[str, ...]) -> LoadedPolicies:
+def _load_checked(settings: Settings, patterns: tuple[str, ...]) -> LoadedPolicies:
     engine = load_engine(patterns)
     catalogue, troubles = tools_of(settings)
     if faults := policy_faults(engine, catalogue, settings.upstreams, complete=not troubles):

@@ -86,31 +86,31 @@ class Names:
     """Maps tools to names for models, and back."""
 
     def __init__(self) -> None:
-        self._given: dict[str, str] = {}
-        self._meant: dict[str, str] = {}
+        self._given_names: dict[str, str] = {}
+        self._tool_names: dict[str, str] = {}
 
     def give(self, tools: Iterable[str]) -> None:
         """Name new tools; a tool keeps its own name if that is valid and free."""
-        unnamed = [name for name in dict.fromkeys(tools) if name not in self._given]
+        unnamed = [name for name in dict.fromkeys(tools) if name not in self._given_names]
         for name in sorted(unnamed, key=lambda name: safe_name(name) != name):
             given = self._free_name(name)
-            self._given[name], self._meant[given] = given, name
+            self._given_names[name], self._tool_names[given] = given, name
 
     def of(self, tool: str) -> str:
-        return self._given[tool]
+        return self._given_names[tool]
 
     def tool_named(self, name: str) -> str | None:
         """Return the tool of a name, or None if the name was never given."""
-        return self._meant.get(name)
+        return self._tool_names.get(name)
 
     def _free_name(self, tool: str) -> str:
         fit = safe_name(tool)
-        if fit and fit not in self._meant:
+        if fit and fit not in self._tool_names:
             return fit
         for attempt in count():
             mark = hashlib.sha256(f"{attempt} {tool}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
             marked = f"{(fit or 'tool')[: LONGEST_NAME - 9]}_{mark}"
-            if marked not in self._meant:
+            if marked not in self._tool_names:
                 break
         return marked
 
@@ -150,7 +150,7 @@ class Toolbox:
         self._client = client
         self._names = Names()
         self._checks = Checks()
-        self._listed: dict[str, types.Tool] | None = None
+        self._tools_by_name: dict[str, types.Tool] | None = None
         self._answers = LimitedDict[Action, types.CallToolResult](_KEPT)
         self._turns: WeakValueDictionary[Action, asyncio.Lock] = WeakValueDictionary()
 
@@ -177,12 +177,12 @@ class Toolbox:
         try:
             listed = await self._client.list_tools()
         except Exception:
-            if self._listed is None:
+            if self._tools_by_name is None:
                 raise
         else:
             self._names.give(tool.name for tool in listed)
-            self._listed = {tool.name: tool for tool in listed}
-        return [self._for_model(tool) for tool in self._listed.values()]
+            self._tools_by_name = {tool.name: tool for tool in listed}
+        return [self._for_model(tool) for tool in self._tools_by_name.values()]
 
     def _for_model(self, tool: types.Tool) -> types.Tool:
         schema = {"type": "object", "properties": {}, **tool.input_schema}
@@ -218,7 +218,7 @@ class Toolbox:
         tool = self._names.tool_named(name) or await self._find_tool(name)
         arguments = read_arguments(arguments)
         form = plain_form(arguments)
-        listed = (self._listed or {}).get(tool)
+        listed = (self._tools_by_name or {}).get(tool)
         if listed is not None:
             self._checks.check(tool, listed.input_schema, arguments)
         if not call_id:

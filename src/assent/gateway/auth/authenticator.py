@@ -74,7 +74,7 @@ class StoredApiKeys:
 
     def __init__(self, store: Store, now: Callable[[], float], wall: Callable[[], float] = time.time) -> None:
         self._store, self._now, self._wall = store, now, wall
-        self._known = LimitedDict[str, tuple[float, Principal]](MOST_CACHED)
+        self._recognized = LimitedDict[str, tuple[float, Principal]](MOST_CACHED)
         self._revocations = 0
 
     async def find(self, key: str) -> Principal | None:
@@ -82,16 +82,16 @@ class StoredApiKeys:
         if not key.startswith(PREFIX) or len(key) > MOST_KEY:
             return None
         digest, now = digest_secret(key), self._now()
-        known = self._known.get(digest)
+        known = self._recognized.get(digest)
         if known is not None and now < known[0]:
             return known[1]
         revocations = self._revocations
         record = await self._store.key_by_digest(digest)
         if record is None or not record.is_good(self._wall()):
-            self._known.pop(digest, None)
+            self._recognized.pop(digest, None)
             return None
         if revocations == self._revocations:  # Otherwise it may have been revoked after it was read.
-            self._known[digest] = now + FRESH, record.caller
+            self._recognized[digest] = now + FRESH, record.caller
         return record.caller
 
     async def revoke(self, digest: str, at: float, entry: Entry) -> KeyRecord | None:
@@ -100,7 +100,7 @@ class StoredApiKeys:
             return await self._store.revoke_key(digest, at, entry)
         finally:
             self._revocations += 1
-            self._known.pop(digest, None)
+            self._recognized.pop(digest, None)
 
 
 FindKey = Callable[[str], Awaitable[Principal | None]]

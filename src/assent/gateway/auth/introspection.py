@@ -42,7 +42,7 @@ class Introspection:
             (b"accept", b"application/json"),
         ]
         self._url, self._issuer, self._now = url, issuer, now
-        self._known = LimitedDict[bytes, tuple[float, Principal | None]](MOST_CACHED)
+        self._answers = LimitedDict[bytes, tuple[float, Principal | None]](MOST_CACHED)
         self._asking: dict[bytes, asyncio.Future[Principal | None]] = {}
 
     async def principal(self, token: str) -> Principal | None:
@@ -50,7 +50,7 @@ class Introspection:
         if len(token) > MOST_TOKEN:
             return None
         digest, now = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest(), self._now()
-        known = self._known.get(digest)
+        known = self._answers.get(digest)
         if known is not None and now < known[0]:
             return known[1]
         asking = self._asking.get(digest)
@@ -75,12 +75,12 @@ class Introspection:
             claims, why = None, "its answer is no JSON"
         if not isinstance(claims, dict):
             raise provider_down(self._url, "introspection", why)
-        principal = self._checked(claims, now)
+        principal = self._check_claims(claims, now)
         until = min(now + CACHED_FOR, float(claims.get("exp") or now + CACHED_FOR)) if principal else now + REFUSED_FOR
-        self._known[digest] = until, principal
+        self._answers[digest] = until, principal
         return principal
 
-    def _checked(self, claims: dict[str, Any], now: float) -> Principal | None:
+    def _check_claims(self, claims: dict[str, Any], now: float) -> Principal | None:
         """The principal of an active answer that is meant for this gateway."""
         if claims.get("active") is not True or not isinstance(claims.get("sub"), str):
             return None

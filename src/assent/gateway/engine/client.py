@@ -82,12 +82,12 @@ def _exchange(connection: socket.socket, message: bytes, within: float) -> tuple
         return b"", b""
 
 
-def _parse_answer(kind: bytes, said: bytes) -> dict[str, Any]:
+def _parse_answer(kind: bytes, body: bytes) -> dict[str, Any]:
     if kind == wire.ANSWER:
-        answer: dict[str, Any] = json.loads(said)
+        answer: dict[str, Any] = json.loads(body)
         return answer
     if kind in (wire.REFUSED, wire.ELSEWHERE):
-        raise EngineRefused(said.decode() or "the engine is switched off (engine: off)")
+        raise EngineRefused(body.decode() or "the engine is switched off (engine: off)")
     raise Unavailable("the engine ended before it answered")
 
 

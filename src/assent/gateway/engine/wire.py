@@ -59,20 +59,20 @@ class Frames:
     """The frames in bytes as they arrive."""
 
     def __init__(self) -> None:
-        self._held = bytearray()
+        self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
         """The frames that are complete now. Raises BadFrame for one that is too long."""
-        self._held += data
+        self._buffer += data
         found: list[tuple[bytes, bytes]] = []
-        while len(self._held) >= _HEAD.size:
-            kind, size = _HEAD.unpack_from(self._held)
+        while len(self._buffer) >= _HEAD.size:
+            kind, size = _HEAD.unpack_from(self._buffer)
             if size > LARGEST:
                 raise BadFrame(f"a frame of {size} bytes")
-            if len(self._held) < _HEAD.size + size:
+            if len(self._buffer) < _HEAD.size + size:
                 break
-            found.append((kind, bytes(self._held[_HEAD.size : _HEAD.size + size])))
-            del self._held[: _HEAD.size + size]
+            found.append((kind, bytes(self._buffer[_HEAD.size : _HEAD.size + size])))
+            del self._buffer[: _HEAD.size + size]
         return found
 
 

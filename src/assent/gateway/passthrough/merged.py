@@ -97,7 +97,7 @@ class MergedServer:
         entries = [(offer, entry) for offer, listed in zip(offers, found, strict=True) for entry in listed]
         entries = [(offer, entry) for offer, entry in entries if self._shows(offer, key, entry, mcp_request)]
         kept, lost = dedupe_by_name(
-            ((offer.source.name, self._renamed(offer, key, entry)) for offer, entry in entries), named_by
+            ((offer.source.name, self._canonical_entry(offer, key, entry)) for offer, entry in entries), named_by
         )
         for name, loser, winner in lost:
             self._log_once(
@@ -222,7 +222,7 @@ class MergedServer:
     def _shows(self, offer: MergedUpstream, key: str, entry: dict[str, Any], mcp_request: McpRequest) -> bool:
         if not self._others.applies():
             return True
-        return self._others.shows(mcp_request.caller, key, self._renamed(offer, key, entry), offer.source.name)
+        return self._others.shows(mcp_request.caller, key, self._canonical_entry(offer, key, entry), offer.source.name)
 
     async def _pass(
         self, offer: MergedUpstream, params: Mapping[str, Any], mcp_request: McpRequest, *, cached: bool = False
@@ -314,7 +314,7 @@ class MergedServer:
                     "setting the log level of upstream %s failed: %s", offer.source.name, safe_error_text(error)
                 )
 
-    def _renamed(self, offer: MergedUpstream, key: str, entry: dict[str, Any]) -> dict[str, Any]:
+    def _canonical_entry(self, offer: MergedUpstream, key: str, entry: dict[str, Any]) -> dict[str, Any]:
         if key != "prompts" or not isinstance(entry.get("name"), str):
             return entry
         return {**entry, "name": offer.canonical(entry["name"])}

@@ -189,9 +189,9 @@ class Passthrough:
         info = link.described.info if link is not None and link.described else None
         return self._without_hidden_text(name, info) if info else {"name": "assent", "version": version("assent")}
 
-    def _without_hidden_text(self, name: str, said: dict[str, Any]) -> dict[str, Any]:
+    def _without_hidden_text(self, name: str, info: dict[str, Any]) -> dict[str, Any]:
         """What an upstream says of itself, as agents get it."""
-        cleaned: dict[str, Any] = self._runtime.hidden_text.clean(name, said)
+        cleaned: dict[str, Any] = self._runtime.hidden_text.clean(name, info)
         return cleaned
 
     def _absent(self, caller: Principal) -> Mentions:

@@ -29,7 +29,7 @@ class Outlet:
 
     def __init__(self, descriptor: int, most: int, on_gone: Callable[[], None]) -> None:
         self._loop, self._most, self._on_gone = asyncio.get_running_loop(), most, on_gone
-        self._left: deque[memoryview] = deque()
+        self._unwritten: deque[memoryview] = deque()
         self._size, self._waits, self._closed = 0, False, False
         self._is_done = asyncio.Event()
         self._thread: queue.SimpleQueue[bytes | None] | None = None
@@ -55,26 +55,26 @@ class Outlet:
         if self._thread is not None:
             self._thread.put(data)
             return True
-        self._left.append(memoryview(data))
+        self._unwritten.append(memoryview(data))
         if not self._waits:
             self._flush()
         return True
 
     def _flush(self) -> None:
         try:
-            while self._left:
-                written = self._write(self._left[0][:_LARGEST_WRITE])
+            while self._unwritten:
+                written = self._write(self._unwritten[0][:_LARGEST_WRITE])
                 self._size -= written
-                rest = self._left.popleft()[written:]
+                rest = self._unwritten.popleft()[written:]
                 if rest:
-                    self._left.appendleft(rest)
+                    self._unwritten.appendleft(rest)
         except (BlockingIOError, InterruptedError):
             if not self._waits:
                 self._waits = True
                 self._loop.add_writer(self._descriptor, self._flush)
             return
         except OSError:
-            self._left.clear()
+            self._unwritten.clear()
             self._on_gone()
         if self._waits:
             self._waits = False
@@ -87,7 +87,7 @@ class Outlet:
         self._is_done.clear()
         if self._thread is not None:
             self._thread.put(None)
-        elif not self._left:
+        elif not self._unwritten:
             self._is_done.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(within):
@@ -143,7 +143,7 @@ class StandardStreams:
         if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
             self._input = _reopen(self._input, os.O_RDONLY) or self._input
         self._socket = socket.socket(fileno=self._input) if stat.S_ISSOCK(mode) else None
-        self._held, self._reads, self._over, self._is_closed = b"", False, False, False
+        self._partial_line, self._reads, self._over, self._is_closed = b"", False, False, False
         self._lines: deque[bytes] = deque()
         self._more = asyncio.Event()
         self._out = Outlet(descriptors[1], MOST_UNREAD, self.gone.set)
@@ -188,9 +188,9 @@ class StandardStreams:
             return
         except OSError:
             piece = b""
-        *lines, self._held = (self._held + piece).split(b"\n") if piece else (self._held, b"")
-        self._over = not piece or len(self._held) > LARGEST
-        self._lines.extend(line for line in (*lines, self._held if self._over else b"") if line.strip())
+        *lines, self._partial_line = (self._partial_line + piece).split(b"\n") if piece else (self._partial_line, b"")
+        self._over = not piece or len(self._partial_line) > LARGEST
+        self._lines.extend(line for line in (*lines, self._partial_line if self._over else b"") if line.strip())
         if self._over or len(self._lines) > MOST_HELD_LINES:
             self._pause()
         self._more.set()

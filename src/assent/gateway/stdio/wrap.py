@@ -91,7 +91,7 @@ class StdioGateway:
         self._reads: dict[RequestId, Any] = {}
         """The parameters of open requests whose results flow control remembers."""
         self._introduced = False
-        self._held: list[dict[str, Any]] | None = None
+        self._held_messages: list[dict[str, Any]] | None = None
         """What the server says while the client still waits for the answer to `initialize`."""
         self._over = "the server is gone"
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -138,7 +138,7 @@ class StdioGateway:
         elif take_for_session(message, self._session):
             return
         elif is_response(message) or is_notification(message):
-            await self._aside(message)
+            await self._take_other_message(message)
         else:
             self._write(error_body(None, INVALID_REQUEST, "not a JSON-RPC message"))
 
@@ -263,12 +263,12 @@ class StdioGateway:
         answer = {"jsonrpc": "2.0", "id": request_id, "result": result}
         if not _has_text(result):
             return self.tell(self._tools.without_hidden(answer))
-        self._held, self._introduced = [], True
+        self._held_messages, self._introduced = [], True
         try:
             await self._server.notify("notifications/initialized")
             await self._describe("initialize", answer)
         finally:
-            held, self._held = self._held, None
+            held, self._held_messages = self._held_messages, None
             for message in held:
                 self._hear(message)
 
@@ -293,7 +293,7 @@ class StdioGateway:
             )  # fmt: skip
             self._write((await self._current().dispatcher.answer(request)).body)
 
-    async def _aside(self, message: dict[str, Any]) -> None:
+    async def _take_other_message(self, message: dict[str, Any]) -> None:
         """A notification, or the answer to a question that was the server's."""
         if message.get("method") == "notifications/cancelled":
             cancelled = (message.get("params") or {}).get("requestId", "")
@@ -313,9 +313,9 @@ class StdioGateway:
     def _hear(self, message: dict[str, Any]) -> None:
         if self._era is Era.MODERN and not self._server.is_modern and "method" in message:
             return self._server.answer_alone(message)
-        if self._held is not None:
-            if len(self._held) < MOST_HELD:
-                self._held.append(message)
+        if self._held_messages is not None:
+            if len(self._held_messages) < MOST_HELD:
+                self._held_messages.append(message)
             return
         if message.get("method") == "notifications/tools/list_changed":
             return self._spawn(self._changed(message))

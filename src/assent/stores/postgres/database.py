@@ -134,7 +134,7 @@ class Database:
             return statement
         first, _, rest = statement.partition(";")
         settings = self._session_settings().items()
-        local = ", ".join(f"set_config('{name}', '{_quoted(value)}', true)" for name, value in settings)
+        local = ", ".join(f"set_config('{name}', '{_escape_quotes(value)}', true)" for name, value in settings)
         return f"{first}; SELECT {local};{rest}"
 
     async def run_query(self, pool: Any, query: Callable[[Any], Awaitable[T]]) -> T:
@@ -231,7 +231,7 @@ async def _forgot_settings(connection: Any) -> bool:
     return bool(found not in (f"{IDLE_TRANSACTION_TIMEOUT}ms", f"{IDLE_TRANSACTION_TIMEOUT // 1000}s"))
 
 
-def _quoted(value: str) -> str:
+def _escape_quotes(value: str) -> str:
     return value.replace("'", "''")
 
 

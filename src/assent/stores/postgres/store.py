@@ -94,7 +94,7 @@ class PostgresStore(SqlStore):
             await self.connect()
         return await self._writer.run(operation)
 
-    async def _loaded(self, operation: StoreOperation[Any]) -> Records:
+    async def _load_records(self, operation: StoreOperation[Any]) -> Records:
         return await self._retry_read(lambda: self._run_query(lambda on: load(on, [operation])))
 
     async def wait_until_ended(self, claim_id: str, timeout: float) -> ClaimRecord | None:

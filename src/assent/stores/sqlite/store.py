@@ -53,7 +53,7 @@ class SqliteStore(SqlStore):
     def _list_value(self, values: list[str]) -> str:
         return json.dumps(values)
 
-    async def _loaded(self, operation: StoreOperation[Any]) -> Records:
+    async def _load_records(self, operation: StoreOperation[Any]) -> Records:
         return self._run_query(lambda tables: tables.load([operation]))
 
     def append(self, entry: Entry) -> None:

@@ -30,12 +30,12 @@ def check_output_schema_missing(tool: LintedTool) -> Iterator[RawFinding]:
 def check_schema_invalid(tool: LintedTool) -> Iterator[RawFinding]:
     for key in ("inputSchema", "outputSchema"):
         if key in tool.definition:
-            wrong = _wrong(tool.definition[key])
+            wrong = _schema_fault(tool.definition[key])
             if wrong:
                 yield RawFinding(f"{key} {wrong}", f"/{key}")
 
 
-def _wrong(schema: Any) -> str | None:
+def _schema_fault(schema: Any) -> str | None:
     if not isinstance(schema, Mapping):
         return "is not an object"
     if schema.get("type", "object") != "object":

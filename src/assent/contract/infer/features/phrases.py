@@ -64,16 +64,16 @@ STATEMENT_NAMES: Final = frozenset(_TABLE)
 class Statements:
     """Statements of one text. Each one is searched at first use, because most are never asked for."""
 
-    __slots__ = ("_body", "_found")
+    __slots__ = ("_body", "_matched")
 
     def __init__(self, text: str) -> None:
         self._body = (_WRAPPED.sub(" ", text[:_BODY]) if "\n" in text else text[:_BODY]).lower()
-        self._found: dict[str, bool] = {}
+        self._matched: dict[str, bool] = {}
 
     def __contains__(self, name: str) -> bool:
-        found = self._found.get(name)
+        found = self._matched.get(name)
         if found is None:
-            found = self._found[name] = self._find(_statement(name))
+            found = self._matched[name] = self._find(_statement(name))
         return found
 
     def _find(self, statement: _Statement) -> bool:
