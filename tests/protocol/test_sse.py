@@ -58,6 +58,19 @@ def test_pieces_may_be_cut_anywhere(cuts: list[int]) -> None:
     assert read(*pieces) == read(stream)
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
+def test_an_event_of_the_largest_size_may_be_cut_anywhere(end: bytes) -> None:
+    text = b"data: abcd" + end + end
+    for cut in range(len(text)):
+        assert read(text[:cut], text[cut:], limit=10) == [Event(b"abcd")], cut
+
+
+def test_an_event_does_not_wait_for_the_line_feed_of_the_next_one() -> None:
+    reader = EventReader(1000)
+    assert list(reader.feed(b"data: a\r\r")) == [Event(b"a")]
+    assert [list(reader.feed(piece)) for piece in (b"", b"\ndata: b\r", b"\n\r")] == [[], [], [Event(b"b")]]
+
+
 @given(st.binary(max_size=200))
 def test_no_bytes_crash_it(noise: bytes) -> None:
     read(noise)

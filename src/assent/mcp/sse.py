@@ -47,21 +47,22 @@ class EventReader:
         self._event = b""
         self._id: bytes | None = None
         self._retry: int | None = None
-        self._begun = False
+        self._begun = self._is_after_cr = False
 
     def feed(self, piece: bytes) -> Iterator[Event]:
+        if piece and self._is_after_cr:  # A CR has ended the last line; an LF right after it belongs to it.
+            self._is_after_cr, piece = False, piece.removeprefix(b"\n")
         self._rest.append(piece)
         self._waiting += len(piece)
-        if b"\n" in piece or b"\r" in piece or self._rest[0].endswith(b"\r"):
+        if b"\n" in piece or b"\r" in piece:
             yield from self._split(b"".join(self._rest))
         if self._held + self._waiting > self._limit:
             raise EventTooLarge(f"an event is larger than {self._limit} bytes")
 
     def _split(self, text: bytes) -> Iterator[Event]:
-        # A CR at the end may be the first half of a CRLF: keep it for the next piece.
-        held_back = text.endswith(b"\r")
-        lines = (text[:-1] if held_back else text).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        rest = lines.pop() + (b"\r" if held_back else b"")
+        self._is_after_cr = text.endswith(b"\r")
+        lines = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        rest = lines.pop()
         self._rest, self._waiting = [rest], len(rest)
         for line in lines:
             if line:
