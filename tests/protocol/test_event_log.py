@@ -42,6 +42,36 @@ async def test_what_is_kept_is_bounded_in_streams_and_in_size() -> None:
     first.end()
 
 
+async def test_an_answer_that_is_larger_than_what_is_kept_arrives() -> None:
+    log = EventLogs(size=100).open()
+    log.add(b"data: \r\n\r\n")
+    answer = log.add(b"data: %b\r\n\r\n" % (b"x" * 200))
+    log.end()
+    async with asyncio.timeout(5):
+        assert await _collect(log.after(1)) == [answer]
+
+
+async def test_a_slow_reader_hears_the_answer_that_another_reader_took_first() -> None:
+    log, reads_on = EventLogs().open(), asyncio.Event()
+    log.add(b"data: 1\r\n\r\n")
+
+    async def read_slowly() -> list[bytes]:
+        found = []
+        async for event in log.after(0):
+            found.append(event)
+            await reads_on.wait()
+        return found
+
+    slow, quick = asyncio.ensure_future(read_slowly()), asyncio.ensure_future(_collect(log.after(0)))
+    await asyncio.sleep(0)
+    log.add(b"data: 2\r\n\r\n")
+    log.end()
+    assert len(await quick) == 2
+    reads_on.set()
+    async with asyncio.timeout(5):
+        assert await slow == await quick
+
+
 def test_ids_that_are_not_ours_or_make_no_sense_are_not_found() -> None:
     logs = EventLogs()
     assert not EventLogs.owns("7")

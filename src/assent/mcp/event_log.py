@@ -12,7 +12,7 @@ RETRY = 100
 
 
 class EventLog:
-    """The numbered events of one stream, limited in size."""
+    """The numbered events of one stream, limited in size. The newest one is always kept: it may be the answer."""
 
     def __init__(self, number: int, size: int) -> None:
         self.retry = RETRY
@@ -31,7 +31,7 @@ class EventLog:
         event = b"id: %b%d.%d\r\n%b" % (_PREFIX.encode(), self._number, self._count, event)
         self._events.append((self._count, event))
         self._held += len(event)
-        while self._held > self._size:
+        while self._held > self._size and len(self._events) > 1:
             self._held -= len(self._events.popleft()[1])
         self._news.set()
         return event
@@ -48,7 +48,9 @@ class EventLog:
                 if count > last:
                     last = count
                     yield event
-            if self._ended and last >= self._count:
+            if last < self._count:
+                continue  # It came while the client read, and another reader may have cleared the news of it.
+            if self._ended:
                 return
             await self._news.wait()
 
