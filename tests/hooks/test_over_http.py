@@ -10,6 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from assent.config.model import HookSettings
+from assent.core.claims import State
 from assent.hooks.events import HookEvent
 from assent.hooks.http import send_prompt
 from support.agents.hook_events import event
@@ -50,6 +51,19 @@ async def test_nobody_without_a_key_and_no_web_page_is_heard(tmp_path: Path) -> 
         large = await post(f"{root(url)}/hooks/claude-code", b" " * (6 * 1024 * 1024), **BEARER)
     assert (plain.status_code, foreign.status_code) == (415, 403)
     assert (decision(broken), decision(large)) == ("deny", "deny")
+
+
+async def test_a_session_of_another_tenant_ends_no_calls_of_this_one(tmp_path: Path) -> None:
+    other = {**AUTH["auth"]["api_keys"][0], "key": "another-tenants-key-of-the-same-name", "tenant": "other"}
+    keys = {"auth": {"api_keys": [*AUTH["auth"]["api_keys"], other]}}
+    write, end = event("PreToolUse", "Write", {"file_path": "/home/ann/project/a", "content": "x"}), event("SessionEnd")
+    async with gateway(tmp_path, {}, **keys) as (url, app):
+        states = []
+        await post(f"{root(url)}/hooks/claude-code", write, **BEARER)
+        for key in (other["key"], CI):
+            await post(f"{root(url)}/hooks/claude-code", end, authorization=f"Bearer {key}")
+            states += [one.state for one in await app.store.claims()]
+    assert states == [State.STARTED, State.IN_DOUBT]
 
 
 async def test_the_users_words_reach_flow_control_of_a_team_gateway(tmp_path: Path) -> None:

@@ -232,7 +232,8 @@ class HookDoor:
     async def _end_session(self, event: HookEvent, ports: Ports) -> None:
         """Mark the calls of a session that ended without an outcome as unknown."""
         now, prefix = ports.now(), _session_key(event)
-        claims = await ports.store.claims(states=[State.STARTED], principal=self.principal.id, limit=1000)
+        tenant, principal = self.principal.tenant, self.principal.id
+        claims = await ports.store.claims(states=[State.STARTED], tenant=tenant, principal=principal, limit=1000)
         for one in claims:
             if one.key is not None and one.key.startswith(prefix):
                 facts = {"tool": one.tool, "claim": ports.keyed_hash(one.id), "state": State.IN_DOUBT.value}
