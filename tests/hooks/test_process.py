@@ -12,6 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from assent.cli.client_files.hook_files import HOOK_FILES, commands_in, with_hooks
+from assent.hooks.events import MOST_EVENT
 from support.agents.hook_events import event
 from support.gateway.wrap_process import ASSENT, home
 from support.processes.engines import engine_process, has_engine
@@ -38,6 +39,14 @@ def hook(environment: dict[str, str], raw: bytes, client: str = "claude-code") -
 def decision(answer: dict[str, Any]) -> tuple[str, str]:
     said = answer.get("hookSpecificOutput", {})
     return said.get("permissionDecision", "none"), said.get("permissionDecisionReason", "")
+
+
+def test_a_large_file_in_any_script_reaches_the_engine(tmp_path: Path) -> None:
+    environment = home(tmp_path, "mode: enforce\n")
+    given = {"file_path": str(tmp_path / "a"), "content": "\u6f22" * 1_400_000}
+    raw = json.dumps(json.loads(event("PreToolUse", "Write", given)), ensure_ascii=False).encode()
+    assert len(raw) < MOST_EVENT
+    assert "cannot be reached" not in decision(hook(environment, raw))[1]
 
 
 async def test_what_a_hook_saw_stops_a_post_through_a_wrapped_server(tmp_path: Path) -> None:

@@ -50,7 +50,9 @@ def ask(
         return None
     place = find_place(config, environment)
     body = {"kind": kind, "config": config, "folder": _folder(), "environment": dict(environment), **(request or {})}
-    message = wire.hello(place.identity, b"ask") + wire.frame(wire.ASK, json.dumps(body).encode())
+    # Not as ASCII: the text of some scripts would grow threefold. Variables may have bytes that are not UTF-8.
+    sent = json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    message = wire.hello(place.identity, b"ask") + wire.frame(wire.ASK, sent)
     try:
         for _ in range(_TRIES):
             connection = connect_or_start(place) if start else connect(place)
