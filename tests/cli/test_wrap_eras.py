@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import warnings
 from collections.abc import AsyncIterator
@@ -158,6 +159,19 @@ async def test_a_probe_behind_the_handshake_is_an_unknown_method_while_the_serve
         assert (await client.end())[0] == 0
     assert answers[1]["result"]["serverInfo"]["name"] == "odd"
     assert answers[2]["error"]["code"] == types.METHOD_NOT_FOUND
+
+
+async def test_a_call_that_is_cancelled_while_the_server_starts_does_not_run(tmp_path: Path) -> None:
+    async with running(home(tmp_path), *SLOW, *ODD) as client:
+        for number in (1, 2):
+            await client.say("tools/call", number, name="list_answers", arguments={}, _meta=ENVELOPE)
+            await client.say("notifications/cancelled", requestId=number)
+        for wrong in (True, 3.0, [3], None):
+            await client.say("notifications/cancelled", requestId=wrong)
+        await client.say("tools/list", 3, _meta=ENVELOPE)
+        said, errors = await client.process.communicate(b"")
+    assert [json.loads(line)["id"] for line in said.splitlines()] == [3]
+    assert b"Traceback" not in errors
 
 
 @pytest.mark.parametrize("capabilities", [None, ["elicitation"], {"elicitation": 1}])

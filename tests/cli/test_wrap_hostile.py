@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from assent.core.principal import Principal
+from assent.gateway.stdio.wrap import StdioGateway
+from assent.upstreams.stdio.process import LaunchSpec
+from assent.upstreams.stdio.server import StdioUpstream
 from support.clients.transports import ROOT
 from support.gateway.wrap_process import home, running
 
@@ -52,6 +58,23 @@ async def test_an_answer_that_cannot_be_used_is_a_failure_at_once(kind: str, rea
     assert called["result"]["structuredContent"]["code"] == "execute.failed"
     assert (passed["id"], reason in passed["error"]["message"]) == (2, True)
     assert (code, "Traceback" in said) == (0, False)
+
+
+async def test_a_question_that_is_withdrawn_or_has_no_id_does_not_count_as_open() -> None:
+    server = StdioUpstream(LaunchSpec("up", ["true"], {}), {}, mark="m", clock=time.monotonic)
+    written: list[bytes] = []
+    ann, wait = Principal("ann", "human"), asyncio.Event().wait
+    StdioGateway(server, lambda: None, ann, written.append, reload=wait)  # type: ignore[arg-type, return-value]
+    question = {"jsonrpc": "2.0", "method": "roots/list"}
+    server.listen({**question, "id": None})
+    assert not server.is_asking()
+    server.listen({**question, "id": 1})
+    assert server.is_asking()
+    server.listen({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": [1]}})
+    assert server.is_asking()
+    server.listen({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    assert not server.is_asking()
+    assert len(written) == 4, "the client hears all of it"
 
 
 async def test_a_client_whose_greeting_is_refused_may_greet_in_another_way(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ class McpSession:
 
     def cancel(self, request_id: Any) -> bool:
         """Cancels a request that is running here; returns False if there is none."""
-        task = self._running.pop(request_id, None) if isinstance(request_id, str | int) else None
+        task = self._running.pop(request_id, None) if request_id.__class__ in (int, str) else None
         if task is None:
             return False
         self._cancelled.add(request_id)

@@ -75,8 +75,9 @@ class OpenRequests:
         self._answered.clear()
         await self._answered.wait()
 
-    def add_question(self, question_id: RequestId) -> None:
-        self._questions.add(question_id)
+    def add_question(self, question_id: RequestId | None) -> None:
+        if question_id is not None:  # Nobody answers a question without an id.
+            self._questions.add(question_id)
 
     def take_question(self, question_id: Any) -> bool:
         """Whether a question of the server waits for this answer; it does so no longer."""

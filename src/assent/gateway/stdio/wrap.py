@@ -86,6 +86,8 @@ class StdioGateway:
         self._session = McpSession("stdio", principal)
         self._era: Era | None = None
         self._greeted, self._opened = asyncio.Event(), asyncio.Event()
+        self._unopened: set[RequestId] = set()
+        """Requests that wait until the server is open, and are not cancelled."""
         self._tools = ToolList(server.name, lambda: current().tools, principal, reload, hidden_text or HiddenText())
         self._open_requests = OpenRequests()
         self._reads: dict[RequestId, Any] = {}
@@ -164,7 +166,11 @@ class StdioGateway:
         if self._era is None:
             self._era = Era.MODERN if method != "initialize" and _is_enveloped(message) else Era.HANDSHAKE
             return await self._open(message)
-        await self._opened.wait()
+        if not self._opened.is_set():
+            self._unopened.add(message["id"])
+            await self._opened.wait()
+            if message["id"] not in self._unopened:
+                return
         if (stopped := await dispatcher.stop(message, self._principal)) is not None:
             return self._write(stopped.body)
         if method in _SERVED:
@@ -246,6 +252,7 @@ class StdioGateway:
             drop_tasks(result)
             await self._introduce(message["id"], result)
         else:
+            self._unopened.add(message["id"])
             if self._era is Era.MODERN:
                 # The server hears of this client, so that it lists the tools that the client can use.
                 declared = message["params"]["_meta"].get(CLIENT_CAPABILITIES_META_KEY)
@@ -255,7 +262,7 @@ class StdioGateway:
         self._session.version = self._server.described.version
         self._server.patience = LONGEST_CALL
         self._opened.set()
-        if message["method"] != "initialize":
+        if message["method"] != "initialize" and message["id"] in self._unopened:
             await self._dispatch(message)
 
     async def _introduce(self, request_id: RequestId, result: dict[str, Any]) -> None:
@@ -297,6 +304,9 @@ class StdioGateway:
         """A notification, or the answer to a question that was the server's."""
         if message.get("method") == "notifications/cancelled":
             cancelled = (message.get("params") or {}).get("requestId", "")
+            if cancelled.__class__ not in (int, str):
+                return  # no request has such an id
+            self._unopened.discard(cancelled)
             self._open_requests.remove(cancelled)
             self._reads.pop(cancelled, None)
         if not is_relayed(message):
@@ -319,7 +329,9 @@ class StdioGateway:
             return
         if message.get("method") == "notifications/tools/list_changed":
             return self._spawn(self._changed(message))
-        method = None
+        method, params = None, message.get("params")
+        if message.get("method") == "notifications/cancelled" and isinstance(params, dict):
+            self._open_requests.take_question(params.get("requestId"))
         if "method" in message and "id" in message:
             self._open_requests.add_question(message["id"])
         elif "id" in message and (method := self._open_requests.remove(message["id"])) is None:
