@@ -15,6 +15,7 @@ from assent.upstreams.http.circuit_breaker import CircuitBreaker
 from assent.upstreams.http.client import HttpUpstream
 from assent.upstreams.http.pool import Limits, Pool
 from assent.upstreams.http.sessions import SessionContext
+from assent.upstreams.http.sse_server import SseUpstream
 from support.servers.scripted_server import Conversation, Script, ScriptedServer
 
 MODERN = SessionContext("2026-07-28", None, {"elicitation": {}})
@@ -323,6 +324,39 @@ async def test_an_answer_that_is_nested_too_deeply_is_refused() -> None:
     async with upstream(script) as (server, _):
         with pytest.raises(Oversized, match="nested too deeply"):
             await server.request("tools/call", CALL, MODERN)
+
+
+@pytest.mark.parametrize(
+    ("odd", "reason"),
+    [
+        (b'{"jsonrpc":"2.0","id":%ID%,"result":{"content":' + b"[" * 900 + b"]" * 900 + b"}}", "nested too deeply"),
+        (b'{"jsonrpc":"2.0","method":"notifications/message","params":' + b"[" * 900 + b"]" * 900 + b"}", "too deeply"),
+        (b'{"jsonrpc":"2.0","id":9,"method":["ping"]}', "not JSON-RPC"),
+    ],
+)
+async def test_a_message_of_the_old_transport_that_cannot_be_passed_on_ends_its_stream(odd: bytes, reason: str) -> None:
+    streams: list[Conversation] = []
+
+    async def script(conversation: Conversation) -> None:
+        while True:
+            head, body = await conversation.read_request()
+            if head.startswith(b"GET"):
+                streams.append(conversation)
+                await conversation.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n")
+                await conversation.write(b"event: endpoint\ndata: /messages\n\n")
+                await conversation.ended_by_peer()
+            await conversation.answer(b"", status=b"202 Accepted")
+            message = orjson.loads(body)
+            greeted = {"jsonrpc": "2.0", "id": message.get("id"), "result": {"protocolVersion": "2024-11-05"}}
+            said = orjson.dumps(greeted) if message["method"] == "initialize" else odd
+            if "id" in message:
+                await streams[0].write(b"data: %b\n\n" % said.replace(b"%ID%", orjson.dumps(message["id"])))
+
+    async with upstream(script) as (client, _):
+        older = SseUpstream(*client.parts)
+        _, peer = await older.open_session({})
+        with pytest.raises(ConnectionLost, match=reason):
+            await older.request("tools/call", CALL, peer, stream_listener=Listener())
 
 
 async def test_a_session_the_upstream_forgot_is_lost_and_nothing_was_done() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import orjson
 
 from assent.mcp.channel import StreamListener
-from assent.mcp.jsonrpc import cannot_be_asked, settle
+from assent.mcp.jsonrpc import cannot_be_asked, is_too_deep, settle
 from assent.mcp.sse import Event, EventReader, EventTooLarge, Turns
 from assent.upstreams.errors import ConnectionLost, ProtocolViolation, SessionLost, TimedOut, UpstreamError
 from assent.upstreams.http.connection import UpstreamResponse
@@ -113,8 +113,10 @@ class SseSession:
                 self.endpoint.set_result(event.data)
         elif event.event == b"message" and event.data:
             message = orjson.loads(event.data)
-            if not isinstance(message, dict):
+            if not isinstance(message, dict) or not isinstance(message.get("method", ""), str):
                 raise ValueError("a message on the stream is not JSON-RPC")
+            if is_too_deep(event.data, message):
+                raise ValueError("a message on the stream is nested too deeply")
             self._received += 1
             await self._on_message(message)
 
