@@ -296,8 +296,9 @@ def plain(body: bytes, kind: bytes = b"application/json", status: bytes = b"200 
         streaming(b"data: not json\n\n"),
         streaming(NOTE),
         streaming(b""),
+        streaming(b'data: {"jsonrpc":"2.0","id":7,"method":["ping"]}\n\n' + ANSWER),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 async def test_an_answer_outside_the_protocol_is_garbled_and_may_have_had_an_effect(script: Script) -> None:
     async with upstream(script) as (client, _):

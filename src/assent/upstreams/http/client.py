@@ -363,7 +363,11 @@ class HttpUpstream:
             message = orjson.loads(text)
         except orjson.JSONDecodeError:
             raise self.violation("the response is not JSON") from None
-        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+        if (
+            not isinstance(message, dict)
+            or message.get("jsonrpc") != "2.0"
+            or not isinstance(message.get("method", ""), str)
+        ):
             raise self.violation("the response is not JSON-RPC")
         if is_too_deep(text, message):
             raise Oversized(self.pool.name, "the response is nested too deeply", sent=True)
