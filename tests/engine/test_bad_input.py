@@ -325,3 +325,14 @@ def test_the_door_leaves_everything_unusual_to_the_command_line() -> None:
         ["--read", "x", "--", "y"], ["-cx.yaml", "y"],
     ):  # fmt: skip
         assert door.parse(words) is None, words
+
+
+def test_frames_are_read_alike_however_they_are_cut() -> None:
+    sent = wire.frame(wire.HELLO, b"a") + wire.frame(wire.ASK) + b"X" + b"\xff" * 4
+    for cut in range(len(sent)):
+        frames, found = wire.Frames(), list[wire.Frame]()
+        with pytest.raises(wire.BadFrame):
+            for piece in (sent[:cut], sent[cut:]):
+                for one in frames.feed(piece):
+                    found.append(one)
+        assert found == [(wire.HELLO, b"a"), (wire.ASK, b"")], cut

@@ -9,7 +9,7 @@ import struct
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 VERSION = "0.3.0"
 """The version of this package, as a door knows it without reading its metadata."""
@@ -61,19 +61,18 @@ class Frames:
     def __init__(self) -> None:
         self._buffer = bytearray()
 
-    def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
-        """The frames that are complete now. Raises BadFrame for one that is too long."""
+    def feed(self, data: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """The frames that are complete now. Raises BadFrame for one that is too long, after those before it."""
         self._buffer += data
-        found: list[tuple[bytes, bytes]] = []
         while len(self._buffer) >= _HEAD.size:
             kind, size = _HEAD.unpack_from(self._buffer)
             if size > LARGEST:
                 raise BadFrame(f"a frame of {size} bytes")
             if len(self._buffer) < _HEAD.size + size:
                 break
-            found.append((kind, bytes(self._buffer[_HEAD.size : _HEAD.size + size])))
+            body = bytes(self._buffer[_HEAD.size : _HEAD.size + size])
             del self._buffer[: _HEAD.size + size]
-        return found
+            yield kind, body
 
 
 Frame = tuple[bytes, bytes]
