@@ -42,6 +42,17 @@ async def test_what_is_kept_is_bounded_in_streams_and_in_size() -> None:
     first.end()
 
 
+def test_large_answers_of_many_streams_are_bounded_together() -> None:
+    logs = EventLogs(streams=3, size=100)
+    small, large, last = logs.open(), logs.open(), logs.open()
+    small.add(b"x" * 20)
+    large.add(b"x" * 200)
+    assert logs.find("assent.1.0") is not None
+    last.add(b"x" * 250)
+    assert logs.find("assent.1.0") is None and logs.find("assent.2.0") is None
+    assert logs.find("assent.3.0") == (last, 0)
+
+
 async def test_an_answer_that_is_larger_than_what_is_kept_arrives() -> None:
     log = EventLogs(size=100).open()
     log.add(b"data: \r\n\r\n")

@@ -59,7 +59,6 @@ def init(team: bool, client: str | None, write: bool, undo: bool, hooks: bool, c
       assent init --client claude-code --hooks --write   governs its shell and edits too
       assent init --team                       writes assent.yaml
     """
-    from assent.cli.shared.store_access import own_gateways
     from assent.cli.shared.upstream_entries import add_upstreams
 
     if team == (client is not None) or (team and (write or undo or hooks)):
@@ -79,6 +78,8 @@ def init(team: bool, client: str | None, write: bool, undo: bool, hooks: bool, c
     if undo:
         _undo(path, places)
         return
+    from assent.cli.shared.store_access import own_gateways
+
     text = _text_of(path)
     file = _parsed(text, path)
     places.avoided = {int(port) for entry in entries_in(file.data) for port in re.findall(r":(\d{1,5})\b", entry.url)}

@@ -1,8 +1,10 @@
 """Events of streams, kept so that a client can resume its stream."""
 
+from __future__ import annotations
+
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from assent.core.limited_dict import LimitedDict
 
@@ -14,12 +16,13 @@ RETRY = 100
 class EventLog:
     """The numbered events of one stream, limited in size. The newest one is always kept: it may be the answer."""
 
-    def __init__(self, number: int, size: int) -> None:
+    def __init__(self, number: int, size: int, make_room: Callable[[EventLog], None]) -> None:
         self.retry = RETRY
         """Milliseconds after which a client that lost the stream should come back."""
         self._number = number
         self._size = size
-        self._held = 0
+        self._make_room = make_room
+        self.held = 0
         self._count = 0
         self._events: deque[tuple[int, bytes]] = deque()
         self._ended = False
@@ -30,9 +33,10 @@ class EventLog:
         self._count += 1
         event = b"id: %b%d.%d\r\n%b" % (_PREFIX.encode(), self._number, self._count, event)
         self._events.append((self._count, event))
-        self._held += len(event)
-        while self._held > self._size and len(self._events) > 1:
-            self._held -= len(self._events.popleft()[1])
+        self.held += len(event)
+        while self.held > self._size and len(self._events) > 1:
+            self.held -= len(self._events.popleft()[1])
+        self._make_room(self)
         self._news.set()
         return event
 
@@ -56,17 +60,22 @@ class EventLog:
 
 
 class EventLogs:
-    """The resumable streams of one session; opening one too many drops the oldest."""
+    """The resumable streams of one session; one too many, or too much in all of them, drops the oldest."""
 
     def __init__(self, streams: int = 16, size: int = 1024 * 1024) -> None:
-        self._size = size
+        self._size, self._most = size, streams * size
         self._logs = LimitedDict[int, EventLog](streams)
         self._count = 0
 
     def open(self) -> EventLog:
         self._count += 1
-        log = self._logs[self._count] = EventLog(self._count, self._size)
+        log = self._logs[self._count] = EventLog(self._count, self._size, self._make_room)
         return log
+
+    def _make_room(self, written: EventLog) -> None:
+        while len(self._logs) > 1 and sum(log.held for log in self._logs.values()) > self._most:
+            oldest = next(number for number, log in self._logs.items() if log is not written)
+            del self._logs[oldest]
 
     def find(self, event_id: str) -> tuple[EventLog, int] | None:
         """The stream that an event id belongs to, and the event's number in it."""

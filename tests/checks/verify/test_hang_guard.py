@@ -15,7 +15,7 @@ from assent.checks.verify.watched_sessions import HangGuard
 class Held:
     """A session whose calls are answered once `free` is set."""
 
-    asked = 3
+    questions_asked = 3
 
     def __init__(self) -> None:
         self.free = asyncio.Event()
@@ -45,7 +45,7 @@ async def test_a_call_that_is_answered_is_passed_on_and_no_longer_watched() -> N
     session = Held()
     session.free.set()
     watched = HangGuard(3600, end=codes.put).over(session)
-    assert watched.asked == 3
+    assert watched.questions_asked == 3
     assert await watched.call("list_notes", {}, key="k", agree=False) == {
         "tool": "list_notes",
         "key": "k",

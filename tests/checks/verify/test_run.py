@@ -29,7 +29,7 @@ class Server:
     def __init__(self, **tools: tuple[dict[str, Any], Function]) -> None:
         self.tools = tools
         self.called: list[str] = []
-        self.asked = 0
+        self.questions_asked = 0
         self.responsive = True
 
     async def call(self, tool: str, arguments: Any, **_: Any) -> dict[str, Any]:
