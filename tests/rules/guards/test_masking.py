@@ -113,6 +113,13 @@ def test_other_content_is_replaced_by_its_kind() -> None:
     assert count == 2
 
 
+@pytest.mark.parametrize("resource", ["x", [1], 7, True, None, {}, {"text": 1}, {"text": "a", "blob": "YQ=="}])
+def test_a_resource_that_is_no_text_counts_as_binary(resource: Any) -> None:
+    rule = build_guard({"rule": "content_types", "types": ["text", "resource"], "action": "mask"})
+    masked, count = mask_result(rule, {"content": [{"type": "resource", "resource": resource}]})
+    assert masked == {"content": [{"type": "text", "text": "[masked: binary]"}]} and count == 1
+
+
 def test_masking_is_repeatable() -> None:
     for options in (BY_DETECTOR, BY_FIELD):
         rule = build_guard(options)

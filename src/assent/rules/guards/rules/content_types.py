@@ -57,7 +57,8 @@ class ContentTypes(GuardRule):
 def kind_of(part: Any) -> str:
     """The kind of one part of a result's content."""
     kind = part.get("type") if isinstance(part, Mapping) else None
-    resource = part.get("resource") if kind == "resource" else None
-    if kind == "resource" and (not isinstance((resource or {}).get("text"), str) or (resource or {}).get("blob")):
-        return "binary"
+    if kind == "resource":
+        resource = part.get("resource")
+        if not (isinstance(resource, Mapping) and isinstance(resource.get("text"), str)) or resource.get("blob"):
+            return "binary"
     return kind if isinstance(kind, str) else "unknown"
