@@ -332,7 +332,6 @@ async def test_an_answer_that_is_nested_too_deeply_is_refused() -> None:
     [
         (b'{"jsonrpc":"2.0","id":%ID%,"result":{"content":' + b"[" * 900 + b"]" * 900 + b"}}", "nested too deeply"),
         (b'{"jsonrpc":"2.0","method":"notifications/message","params":' + b"[" * 900 + b"]" * 900 + b"}", "too deeply"),
-        (b'{"jsonrpc":"2.0","id":9,"method":["ping"]}', "not JSON-RPC"),
     ],
 )
 async def test_a_message_of_the_old_transport_that_cannot_be_passed_on_ends_its_stream(odd: bytes, reason: str) -> None:

@@ -113,12 +113,13 @@ class SseSession:
                 self.endpoint.set_result(event.data)
         elif event.event == b"message" and event.data:
             message = orjson.loads(event.data)
-            if not isinstance(message, dict) or not isinstance(message.get("method", ""), str):
+            if not isinstance(message, dict):
                 raise ValueError("a message on the stream is not JSON-RPC")
             if is_too_deep(event.data, message):
                 raise ValueError("a message on the stream is nested too deeply")
             self._received += 1
-            await self._on_message(message)
+            if isinstance(message.get("method", ""), str):
+                await self._on_message(message)
 
     async def _on_message(self, message: dict[str, Any]) -> None:
         request_id = message.get("id")
