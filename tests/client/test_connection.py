@@ -131,3 +131,51 @@ async def test_a_server_that_was_never_there_is_told_of_by_its_cause_and_not_by_
     with pytest.raises(Unreached, match=r"the server could not be reached: .*connection attempts failed"):
         async with GovernedClient("http://127.0.0.1:9/mcp"):
             raise AssertionError
+
+
+class ReadsByItself:
+    """A client whose connection reads in a task of its own, as over stdio; a call may have the server ask first."""
+
+    server_info = None
+
+    def __init__(self, elicitation_callback: Any, message_handler: Any) -> None:
+        self._ask = elicitation_callback
+        self._calls: asyncio.Queue[tuple[str, asyncio.Future[Any]]] = asyncio.Queue()
+
+    async def __aenter__(self) -> ReadsByItself:
+        self._reader = asyncio.create_task(self._read())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._reader.cancel()
+
+    async def list_tools(self, **_: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[tool("delete_draft"), tool("delete_all")])
+
+    async def call_tool(self, name: str, arguments: Any = None, *, meta: Any = None) -> types.CallToolResult:
+        answer: asyncio.Future[types.CallToolResult] = asyncio.get_running_loop().create_future()
+        self._calls.put_nowait((name, answer))
+        return await answer
+
+    async def _read(self) -> None:
+        while True:
+            name, answer = await self._calls.get()
+            if name == "delete_all":
+                form = types.ElicitRequestFormParams(message="All?", requested_schema={"type": "object"})
+                await self._ask(None, form)
+            answer.set_result(said({}))
+
+
+async def test_a_question_belongs_to_its_own_call_not_to_the_one_that_connected_anew() -> None:
+    asked: list[tuple[str, str | None]] = []
+
+    def person(question: Any) -> bool:
+        asked.append((question.tool, question.words))
+        return True
+
+    async with GovernedClient(connect=ReadsByItself, asker=person) as client:
+        await client.list_tools()
+        client._connection.broken(await client._connection.client())
+        await client.call_tool("delete_draft")
+        await client.call_tool("delete_all")
+    assert asked == [("delete_draft", None), ("delete_all", None), ("delete_all", "All?")]

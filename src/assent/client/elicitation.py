@@ -50,10 +50,8 @@ class ServerQuestions:
 
     def _intent(self) -> Intent | None:
         """Return the call that the server asks about; None if it could be several."""
-        known = current.get()
-        if known is not None:
-            return known
-        return self.in_flight[0] if len(self.in_flight) == 1 else None
+        asking = [one for one in self.in_flight if one is current.get()] or self.in_flight
+        return asking[0] if len(asking) == 1 else None
 
     async def _answer(self, params: types.ElicitRequestParams, intent: Intent | None) -> Answer:
         name = intent.name if intent else ""

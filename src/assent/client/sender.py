@@ -131,7 +131,6 @@ class Sender:
         """Return the answer. Without one, raise a refusal that says whether anything may have happened, and keep the
         key.
         """
-        token = current.set(intent)
         self._in_flight.append(intent)
         try:
             return await self._send_with_key(intent)
@@ -139,7 +138,6 @@ class Sender:
             raise ended.error from None
         finally:
             self._in_flight[:] = [one for one in self._in_flight if one is not intent]
-            current.reset(token)
 
     async def rehearsed(self, intent: Intent) -> types.CallToolResult:
         """Return the dry run that the agent asked for; it has no effect and needs no key."""
@@ -244,7 +242,8 @@ class Sender:
 
     async def attempt(self, intent: Intent, arguments: dict[str, Any], meta: Any) -> types.CallToolResult | Failed:
         """Make one attempt with a timeout; raise Challenged if the server refused the credentials."""
-        client, meta = None, self.conversation.over(meta) if self.conversation is not None else meta
+        token, client = None, None
+        meta = self.conversation.over(meta) if self.conversation is not None else meta
         if intent.question_open is not None:
             meta = {**(meta or {}), QUESTION_OPEN: round(intent.question_open, 3)}
         try:
@@ -252,6 +251,7 @@ class Sender:
             client = await self._connection.client()
             if before and self._connection.opened > before:
                 self._journal.note("reconnected", intent.name)
+            token = current.set(intent)  # Not before: a connection keeps the context in which it was made.
             async with asyncio.timeout(self._client_options.timeout) as intent.timer:
                 return with_problem(await unless_challenged(client.call_tool(intent.name, arguments, meta=meta)))
         except Exception as error:
@@ -264,6 +264,8 @@ class Sender:
             return failed
         finally:
             intent.timer = None
+            if token is not None:
+                current.reset(token)
 
 
 class _AnsweredWithError(Exception):
