@@ -314,3 +314,48 @@ async def test_a_server_that_dies_over_a_deletion_leaves_a_doubt_and_no_second_c
         refused = await client.call_tool("delete_customer")
     assert refused.structured_content["code"] == "execute.in_doubt"
     assert plain.called == ["delete_customer"]
+
+
+async def test_numbers_beyond_any_bound_are_shown_and_waited_for_within_ours() -> None:
+    wait = {"retryable": True, "status": 503, "code": "execute.unavailable", "retry_after_ms": 10**400}
+    plain = Plain(tool("list_orders"), list_orders=[said(wait, is_error=True), said({"n": 2**70})])
+    naps = Naps()
+    async with governed(plain, Somebody(), sleep=naps, trusted=True) as client:
+        assert str(2**70) in model_text(await client.call_tool("list_orders"))
+    assert naps.taken == [30.0]
+
+
+async def test_a_secret_beside_a_number_of_any_length_is_delivered() -> None:
+    plain = Plain(tool("export", tier="share_export"), export=said({"key": "canary-5f2c", "n": 2**70}))
+    async with governed(plain, Somebody(True), trusted=True) as client:
+        assert "canary" not in model_text(await client.call_tool("export"))
+    assert client.secrets[0].result.structured_content["key"] == "canary-5f2c"
+
+
+async def test_an_estimate_whose_schema_makes_no_sense_is_not_asked_for() -> None:
+    odd = tool("order.estimate", "n", readOnlyHint=True)
+    odd.input_schema["required"] = [["n"], {}]
+    plain, person = Plain(tool("order", "n", tier="external_spend"), odd), Somebody(True)
+    async with governed(plain, person, trusted=True) as client:
+        assert not (await client.call_tool("order", {"n": 1})).is_error
+    assert plain.called == ["order"]
+
+
+async def test_a_list_that_changes_while_it_is_read_is_read_again() -> None:
+    plain = Plain(tool("list_orders"))
+    async with governed(plain, Somebody(), trusted=True) as client:
+        lists = plain._list
+
+        async def changing(context: Any, params: Any) -> types.ListToolsResult:
+            found = await lists(context, params)
+            plain.tools.append(tool("delete_orders"))
+            await client._on_message(types.ToolListChangedNotification())
+            return found
+
+        wrapped = await client._connection.client()
+        before, wrapped.list_tools = wrapped.list_tools, lambda **_: changing(None, None)  # type: ignore[method-assign]
+        await client.list_tools()
+        assert client._catalogue.is_stale
+        wrapped.list_tools = before  # type: ignore[method-assign]
+        await client.call_tool("list_orders")
+        assert client.standing("delete_orders") is not None

@@ -63,6 +63,7 @@ class ServerCatalogue:
         self._tools: dict[str, ListedTool] = {}
         self._first: dict[str, ListedTool] = {}
         self._at: float | None = None
+        self._changes = 0
 
     def __contains__(self, name: object) -> bool:
         return name in self._tools
@@ -81,11 +82,13 @@ class ServerCatalogue:
 
     def expire(self) -> None:
         self._at = None
+        self._changes += 1
 
     async def fetch(self, client: ConnectedClient) -> None:
         """List the tools again. If two have the same name, the first one counts."""
         found: dict[str, ListedTool] = {}
         cursor: str | None = None
+        changes = self._changes  # A list that changes while it is read is read again before the next call.
         for _ in range(_MOST_PAGES):
             page = await client.list_tools(cursor=cursor, cache_mode="refresh")
             for tool in page.tools:
@@ -94,7 +97,7 @@ class ServerCatalogue:
             cursor = page.next_cursor
             if cursor is None:
                 break
-        self._tools, self._at = found, self._client_options.now()
+        self._tools, self._at = found, self._client_options.now() if changes == self._changes else None
 
     def accept(self, listed: ListedTool) -> None:
         """Compare later definitions with this one, because a person agreed to call it."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import mcp_types as types
-import orjson
+from pydantic_core import to_json
 
 from assent.client.tool_policy import ToolPolicy, at_most
 from assent.contract.digest import NotCanonicalError, canonical
@@ -40,7 +40,7 @@ def quoted(text: str) -> str:
 
 def _text(result: types.CallToolResult) -> str:
     if result.structured_content is not None:
-        return orjson.dumps(result.structured_content, option=orjson.OPT_INDENT_2).decode()
+        return to_json(result.structured_content, indent=2, inf_nan_mode="null").decode()
     return "\n".join(
         block.text if isinstance(block, types.TextContent) else f"({block.type}, not shown)" for block in result.content
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import mcp_types as types
-import orjson
+from pydantic_core import to_json
 
 from assent.client.tool_policy import ToolPolicy
 from assent.contract.tiers import Tier
@@ -126,7 +126,7 @@ def _has_content(result: types.CallToolResult) -> bool:
 
 
 def _with_structured(result: types.CallToolResult, shown: Any) -> types.CallToolResult:
-    return _rebuild(result, orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode(), shown)
+    return _rebuild(result, to_json(shown, indent=2, inf_nan_mode="null").decode(), shown)
 
 
 def _withhold(result: types.CallToolResult) -> types.CallToolResult:

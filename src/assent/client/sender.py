@@ -100,7 +100,7 @@ def delay(attempt: int, problem: Mapping[str, Any]) -> float:
     """Return the seconds to wait before the next attempt."""
     said = problem.get("retry_after_ms")
     if isinstance(said, int | float) and not isinstance(said, bool) and said >= 0:
-        return float(min(said / 1000, _LONGEST_DELAY))
+        return float(min(said, 1000 * _LONGEST_DELAY) / 1000)
     return float(min(0.25 * 2 ** (attempt - 1), _LONGEST_DELAY))
 
 

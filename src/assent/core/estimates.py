@@ -44,7 +44,7 @@ def fitting(schema: Any, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
     properties, required = schema.get("properties"), schema.get("required")
     known = properties if isinstance(properties, Mapping) else {}
     fit = {name: value for name, value in arguments.items() if name in known}
-    return fit if set(required if isinstance(required, list) else ()) <= set(fit) else None
+    return fit if all(name in [*fit] for name in (required if isinstance(required, list) else ())) else None
 
 
 def price_in(estimate: Any, depth: int = 3) -> str | None:

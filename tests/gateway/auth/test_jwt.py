@@ -264,3 +264,8 @@ async def test_a_chain_too_long_to_be_read_is_refused_since_an_agent_may_stand_a
 async def test_an_absurd_time_of_login_is_no_time_of_login(clock: Clock) -> None:
     tokens = JwtVerifier(ISSUER, Keys(jwk("k1", EC_KEY)), clock)
     assert (await tokens.principal(signed(clock, auth_time=10**400))).auth_time is None
+
+
+async def test_an_odd_key_in_a_set_does_not_take_the_others_away(clock: Clock) -> None:
+    tokens = JwtVerifier(ISSUER, Keys({"kid": "k0", "kty": ["EC"]}, jwk("k1", EC_KEY)), clock)
+    assert (await tokens.principal(signed(clock))).id.endswith("ann")

@@ -153,3 +153,12 @@ def test_whether_anything_happened_is_not_known_after_some_answers(status: int, 
 def test_a_declared_server_error_is_a_declared_failure_even_of_a_mutation() -> None:
     with pytest.raises(ToolFailed):
         failed(503, modes={"service_unavailable": FailureMode(outcome="no_effect", status=503)}, is_read=False)
+
+
+def test_a_failure_whose_body_is_nested_too_deeply_is_judged_by_its_status() -> None:
+    body = b'{"detail":"Gone.","errors":[' + b"[" * 300 + b"]" * 300 + b"]}"
+    with pytest.raises(ToolFailed):
+        failed(404, body, modes=MODES)
+    with pytest.raises(OutcomeUnknown):
+        failed(500, body, is_read=False)
+    assert failed(400, body)["structuredContent"]["detail"] == "The service answered 400."

@@ -81,6 +81,8 @@ def test_lines_are_found_in_a_raw_answer_that_calls_itself_json() -> None:
         (b"{}\n{", "application/x-ndjson", "a line of the response is broken JSON"),
         (b"PNG", "image/png", "image/png"),
         (b"hello", "", "broken JSON"),
+        (b"[" * 300 + b"]" * 300, "application/json", "nested too deeply"),
+        (b"{}\n" + b"[" * 300 + b"]" * 300, "application/x-ndjson", "nested too deeply"),
     ],
 )
 def test_what_cannot_be_read_is_named(body: bytes, media: str, reason: str) -> None:

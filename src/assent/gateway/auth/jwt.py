@@ -129,7 +129,7 @@ def _usable_keys(listed: list[Any], algorithms: tuple[str, ...]) -> list[tuple[s
     kinds = {"RSA": "RS256", "EC": "ES256", "OKP": "EdDSA"}
     found: list[tuple[str, tuple[str | None, Any]]] = []
     for one in listed:
-        if not isinstance(one, Mapping) or one.get("use", "sig") != "sig" or one.get("kty") not in kinds:
+        if not isinstance(one, Mapping) or one.get("use", "sig") != "sig" or one.get("kty") not in [*kinds]:
             continue
         algorithm = one.get("alg")
         if algorithm is not None and algorithm not in algorithms:

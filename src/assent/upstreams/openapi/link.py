@@ -263,7 +263,6 @@ class OpenApiLink(UpstreamLink):
         return await asyncio.to_thread(read_file, Path(self._source))
 
     def _parse(self, text: str) -> None:
-
         library = library_of(text, self._source)
         api = read_api(library, infer=classify)
         self._endpoints = {mode: OpenApiUpstream(api, base, send) for mode, (base, send) in self._addresses.items()}

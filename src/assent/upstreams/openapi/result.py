@@ -12,6 +12,7 @@ import orjson
 from assent.contract.fields import FailureMode
 from assent.contract.tiers import Tier
 from assent.core.problems import error_result
+from assent.mcp.jsonrpc import is_too_deep
 from assent.ports import OutcomeUnknown, ToolFailed
 from assent.upstreams.openapi.contracts import class_of, status_code, tidy_code
 from assent.upstreams.openapi.encoding import PROBLEM, is_json, is_ndjson, is_text
@@ -77,11 +78,18 @@ def _parse(answered: Answered, bounds: ResultLimits, raw: bool) -> tuple[dict[st
     if not answered.whole:
         raise Unreadable(f"the response is longer than {bounds.body} bytes; ask for less")
     try:
-        return _wrap(orjson.loads(answered.body)), False
+        return _wrap(_json(answered.body)), False
     except orjson.JSONDecodeError:
         if raw and b"\n" in answered.body.strip():
             return _items(answered, bounds)
         raise Unreadable("the service answered with broken JSON") from None
+
+
+def _json(text: bytes) -> Any:
+    value = orjson.loads(text)
+    if is_too_deep(text, value):
+        raise Unreadable("the service answered with JSON that is nested too deeply")
+    return value
 
 
 def _wrap(value: Any) -> dict[str, Any]:
@@ -96,7 +104,7 @@ def _items(answered: Answered, bounds: ResultLimits) -> tuple[dict[str, Any], bo
     if not answered.whole:
         lines = lines[:-1]
     try:
-        items = [orjson.loads(line) for line in lines]
+        items = [_json(line) for line in lines]
     except orjson.JSONDecodeError:
         raise Unreadable("a line of the response is broken JSON") from None
     cut = not answered.whole or len(items) > bounds.items
@@ -288,8 +296,8 @@ def _object(answered: Answered) -> Mapping[str, Any]:
     if not is_json(answered.media) or not answered.whole:
         return {}
     try:
-        body = orjson.loads(answered.body)
-    except orjson.JSONDecodeError:
+        body = _json(answered.body)
+    except (orjson.JSONDecodeError, Unreadable):
         return {}
     return body if isinstance(body, dict) else {}
 
