@@ -19,6 +19,7 @@ from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.server.auth.provider import RegistrationError
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from pydantic import AnyUrl
 
 from assent.gateway.app import GatewayApp
 from assent.people.authorization_server import clients
@@ -298,3 +299,10 @@ async def test_the_metadata_names_this_gateway_and_jwt_excludes_it(tmp_path: Pat
         refused = await http.post(url, json=rpc("tools/list"))
         assert refused.status_code == 401
         assert "resource_metadata" in refused.headers["www-authenticate"]
+
+
+def test_an_age_of_the_sign_in_that_is_no_number_is_left_out() -> None:
+    client = OAuthClientInformationFull(client_id="c", redirect_uris=[AnyUrl("http://127.0.0.1/back")])
+    query = {"response_type": "code", "code_challenge": "x", "code_challenge_method": "S256", "max_age": "²"}
+    asked = clients.read_request(query, client, "https://gate.example/mcp", [], frozenset())
+    assert asked.max_age is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -225,3 +226,28 @@ def test_a_wrong_notification_is_refused_with_the_reason(channel: dict[str, Any]
     with pytest.raises(SettingsError) as refused:
         parse_settings(json.dumps({"notify": [channel]}))
     assert says in str(refused.value)
+
+
+def test_a_notifier_that_starts_anew_sends_what_comes_then_and_nothing_from_before() -> None:
+    """A library server may run twice in a process, each time in an event loop of its own."""
+    settings = [NotifySettings.model_validate({"webhook": "http://127.0.0.1:9/", "secret": SECRET})]
+    made = Notifier(settings, MemoryStore(), time.time, lambda one: f"https://gate.example/{one}", 0.01)
+    sent: list[str] = []
+
+    class Sink:
+        async def send(self, notice: Any) -> None:
+            sent.append(notice.approval)
+
+    made._channels = [Sink()]  # type: ignore[list-item]
+
+    async def run(name: str, patience: int) -> None:
+        made.start()
+        await asyncio.sleep(0)
+        made.offer(approval(id=name))
+        for _ in range(patience):
+            await asyncio.sleep(0)
+        await made.stop()
+
+    for name, patience in (("first", 20), ("second", 20), ("left", 0), ("last", 20)):
+        asyncio.run(run(name, patience))
+    assert sent == ["first", "second", "last"]

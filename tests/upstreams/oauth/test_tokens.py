@@ -14,7 +14,7 @@ from assent.stores.memory import MemoryStore
 from assent.upstreams.credentials import SHARED
 from assent.upstreams.errors import NotConnected, OAuthProblem
 from assent.upstreams.oauth.discovery import discover, new_http, register
-from assent.upstreams.oauth.grants import Token, begin, revoke
+from assent.upstreams.oauth.grants import Token, _expiry, begin, revoke
 from assent.upstreams.oauth.tokens import TokenSource
 from assent.upstreams.vault import KIND, CredentialVault
 from support.identity.oauth_server import OAuthServer, oauth_server
@@ -207,3 +207,11 @@ def test_addresses_from_metadata_are_https_or_on_the_same_machine(address: str, 
     else:
         with pytest.raises(OAuthProblem):
             check_address(address, upstream)
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [("60", 60), (60.5, 60.5), ("²", None), ("9" * 5000, 365 * 86400), (10**400, 365 * 86400), (-1, None), ([], None)],
+)
+def test_a_lifetime_that_makes_no_sense_does_not_end_the_sign_in(said: Any, seconds: float | None) -> None:
+    assert _expiry({"expires_in": said}, 0) == seconds

@@ -413,7 +413,7 @@ def read_wrap(body: bytes) -> WrapRequest:
 
 def version_key(version: str) -> tuple[int, ...]:
     """The numbers of a version, to compare two."""
-    return tuple(int("".join(sign for sign in part if sign.isdigit()) or 0) for part in version.split(".")[:3])
+    return tuple(int("".join(sign for sign in part if sign.isdecimal()) or 0) for part in version.split(".")[:3])
 
 
 def _is_confined(door: Door) -> bool:

@@ -219,7 +219,7 @@ def read_request(
         scopes,
         query["code_challenge"],
         resource,
-        int(max_age) if max_age.isdigit() and len(max_age) < 8 else 0 if query.get("prompt") == "login" else None,
+        int(max_age) if max_age.isdecimal() and len(max_age) < 8 else 0 if query.get("prompt") == "login" else None,
         tuple(query.get("acr_values", "").split()),
     )
 

@@ -151,7 +151,7 @@ class OidcClient:
 
     def _client(self, metadata: Mapping[str, Any]) -> AsyncOAuth2Client:
         settings = self.settings
-        supported = metadata.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        supported = str(metadata.get("token_endpoint_auth_methods_supported") or "client_secret_basic")
         method = "client_secret_basic" if "client_secret_basic" in supported else "client_secret_post"
         return AsyncOAuth2Client(
             client_id=settings.client_id,

@@ -38,7 +38,7 @@ class Notifier:
     ) -> None:
         self._settings, self._store, self._now, self._url, self._pause = tuple(settings), store, now, url, pause
         self._channels: list[Channel] = [channel_of(one) for one in self._settings]
-        self._queues: list[asyncio.Queue[Approval]] = [asyncio.Queue(MOST_WAITING) for _ in self._settings]
+        self._queues: list[asyncio.Queue[Approval]] = []
         self._known = LimitedDict[str, None](MOST_KNOWN)
         self._tasks: list[asyncio.Task[None]] = []
         self._users = 0
@@ -47,6 +47,8 @@ class Notifier:
     def start(self) -> None:
         """Begin to send. A library server starts it once for each of its sessions in this process."""
         self._users += 1
+        if not self._tasks:  # Nothing is left from before, and a queue serves one event loop only.
+            self._queues = [asyncio.Queue(MOST_WAITING) for _ in self._settings]
         self._tasks = self._tasks or [asyncio.create_task(self._work(index)) for index in range(len(self._settings))]
 
     async def stop(self) -> None:

@@ -164,7 +164,7 @@ async def register(
     given = object_in(answer)
     if answer.status_code not in (200, 201) or not isinstance(given.get("client_id"), str):
         raise OAuthProblem(f"the authorization server did not register a client: {error_in(answer)}")
-    secret = given.get("client_secret") or None
+    secret = str(given.get("client_secret") or "") or None
     method = given.get("token_endpoint_auth_method") or ("client_secret_basic" if secret else "none")
     return OAuthClient(given["client_id"], secret, method)
 

@@ -42,7 +42,7 @@ _EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
 _ASSERTION = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _TYPE = "urn:ietf:params:oauth:token-type:"
 _ACCESS_TOKEN, _ID_JAG = f"{_TYPE}access_token", f"{_TYPE}id-jag"
-_USABLE = frozenset({None, _ACCESS_TOKEN, f"{_TYPE}jwt"})
+_USABLE = (None, _ACCESS_TOKEN, f"{_TYPE}jwt")
 _LONGEST_LIFE = 365 * 86400.0
 
 
@@ -280,10 +280,10 @@ def _token_of(
 
 def _expiry(given: Mapping[str, Any], now: float) -> float | None:
     lasts = given.get("expires_in")
-    if isinstance(lasts, str) and lasts.isdigit():
-        lasts = int(lasts)
+    if isinstance(lasts, str) and lasts.isdecimal():
+        lasts = int(lasts[:20])
     plain = isinstance(lasts, int | float) and not isinstance(lasts, bool) and lasts >= 0
-    return now + min(float(lasts), _LONGEST_LIFE) if plain and lasts is not None else None
+    return now + float(min(lasts, _LONGEST_LIFE)) if plain and lasts is not None else None
 
 
 def _text(value: Any) -> str | None:

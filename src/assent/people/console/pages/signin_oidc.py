@@ -91,7 +91,7 @@ async def begin_sign_in(page: PageRequest) -> Response:
 async def begin_step_up(page: PageRequest) -> Response:
     """Send a signed-in person to the identity provider, to authenticate anew."""
     max_age, acr = page.field("max_age"), tuple(page.form.get("acr", ()))
-    seconds = int(max_age) if max_age.isdigit() and len(max_age) < 8 else 0
+    seconds = int(max_age) if max_age.isdecimal() and len(max_age) < 8 else 0
     return await go_to_provider(page, page.field("next"), seconds, acr)
 
 
