@@ -242,7 +242,7 @@ class Sender:
 
     async def attempt(self, intent: Intent, arguments: dict[str, Any], meta: Any) -> types.CallToolResult | Failed:
         """Make one attempt with a timeout; raise Challenged if the server refused the credentials."""
-        token, client = None, None
+        token, client = current.set(None), None  # A connection keeps the context in which it is made.
         meta = self.conversation.over(meta) if self.conversation is not None else meta
         if intent.question_open is not None:
             meta = {**(meta or {}), QUESTION_OPEN: round(intent.question_open, 3)}
@@ -251,7 +251,7 @@ class Sender:
             client = await self._connection.client()
             if before and self._connection.opened > before:
                 self._journal.note("reconnected", intent.name)
-            token = current.set(intent)  # Not before: a connection keeps the context in which it was made.
+            current.set(intent)
             async with asyncio.timeout(self._client_options.timeout) as intent.timer:
                 return with_problem(await unless_challenged(client.call_tool(intent.name, arguments, meta=meta)))
         except Exception as error:
@@ -264,8 +264,7 @@ class Sender:
             return failed
         finally:
             intent.timer = None
-            if token is not None:
-                current.reset(token)
+            current.reset(token)
 
 
 class _AnsweredWithError(Exception):

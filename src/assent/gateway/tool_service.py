@@ -176,7 +176,6 @@ class ToolService:
 
     async def _ask_and_retry(self, request: Request, outcome: Outcome, mcp_request: McpRequest) -> Outcome:
         """Asks on the open stream and runs the pipeline again with the answer."""
-
         info = mcp_request.session.client_info if mcp_request.session is not None else None
 
         async def ask(approval: Approval) -> UserAnswer | None:

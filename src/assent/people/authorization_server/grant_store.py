@@ -114,8 +114,9 @@ class GrantStore:
         return await self._issue(replace(family, grant=replace(family.grant, scopes=scopes)))
 
     async def end(self, family: Family) -> None:
-        await self._store.delete_document(_FAMILY, family.id, self._now())
-        await self._store.delete_document(_ACCESS, family.access, self._now())
+        gone = await self._store.delete_document(_FAMILY, family.id, self._now())
+        access = family.access if gone is None else _family_of(gone).access  # It may have been renewed meanwhile.
+        await self._store.delete_document(_ACCESS, access, self._now())
 
     async def family_of_access(self, token: str) -> Family | None:
         document = await self._store.document(_ACCESS, digest_secret(token), self._now())
@@ -147,10 +148,11 @@ class GrantStore:
         body = {"grant": asdict(family.grant), "current": kept.current, "access": kept.access}
         expires = self._now() + self._refresh_lasts
         draft = Document(_FAMILY, family.id, orjson.dumps(body), family.grant.tenant, expires_at=expires)
-        if await self._store.put_document(draft, self._now(), expected=family.version) is None:
-            raise LookupError("another request was faster")
         fields = {"grant": asdict(family.grant), "family": family.id}
-        await self._put(_ACCESS, kept.access, family.grant.tenant, fields, self.access_lasts)
+        await self._put(_ACCESS, kept.access, family.grant.tenant, fields, self.access_lasts)  # `end` must find it.
+        if await self._store.put_document(draft, self._now(), expected=family.version) is None:
+            await self._store.delete_document(_ACCESS, kept.access, self._now())
+            raise LookupError("another request was faster")
         return access, refresh
 
     async def _family(self, id: str) -> Family | None:

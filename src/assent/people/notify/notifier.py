@@ -47,8 +47,8 @@ class Notifier:
     def start(self) -> None:
         """Begin to send. A library server starts it once for each of its sessions in this process."""
         self._users += 1
-        if not self._tasks:  # Nothing is left from before, and a queue serves one event loop only.
-            self._queues = [asyncio.Queue(MOST_WAITING) for _ in self._settings]
+        # Nothing is left from before, and a queue serves one event loop only.
+        self._queues = self._queues if self._tasks else [asyncio.Queue(MOST_WAITING) for _ in self._settings]
         self._tasks = self._tasks or [asyncio.create_task(self._work(index)) for index in range(len(self._settings))]
 
     async def stop(self) -> None:

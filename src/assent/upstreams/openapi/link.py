@@ -333,6 +333,5 @@ def open_api_link(
     name: str, source: str, live: tuple[str, Pool], test: tuple[str, Pool] | None, fetch: Fetch
 ) -> OpenApiLink:
     """The link to an API: its document is a file or a URL, its addresses have their own connections."""
-
     other = None if test is None else (test[0], send_over(test[1]))
     return OpenApiLink(name, source, (live[0], send_over(live[1])), other, fetch=fetch if "://" in source else None)
