@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from assent.core.document import Document
+from assent.core.principal import Principal
 from assent.people.accounts import accounts_without_passkey, find_account, make_enrolment
 from assent.people.console import passkeys
+from assent.people.sessions import Sessions
 from support.console.people import enrol, make_account, shown_link
 from support.console.plain_browser import browser, signed_in
 from support.gateway.gateways import gateway, post
@@ -91,6 +93,24 @@ async def test_a_disabled_or_reset_account_is_out_at_once(tmp_path: Path) -> Non
             assert (await person.get("/console/account")).status_code == 303
             assert (await admin.send("/console/accounts/bob/reset")).status_code == 303
             await enrol(person, await shown_link(admin))
+
+
+@pytest.mark.parametrize("action", ["disable", "roles"])
+async def test_a_sign_in_that_runs_while_the_account_changes_opens_no_session(
+    tmp_path: Path, action: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with gateway(tmp_path, {}) as (url, app), signed_in(url, app.store, id="root") as admin:
+        async with browser(url) as person:
+            link = await make_account(admin, "bob")
+
+            async def changed_meanwhile(sessions: Sessions, principal: Principal) -> None:
+                monkeypatch.undo()
+                assert (await admin.send(f"/console/accounts/bob/{action}", {"role": "viewer"})).status_code == 303
+
+            monkeypatch.setattr(Sessions, "_end_oldest", changed_meanwhile)
+            done = await person.post("/console/enrol/once", {"token": link.partition("token=")[2]})
+            assert done.status_code == 403 and "changed meanwhile" in done.text
+            assert (await person.get("/console/account")).status_code == 303
 
 
 async def test_other_roles_end_the_sessions_that_had_the_old_ones(tmp_path: Path) -> None:

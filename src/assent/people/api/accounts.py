@@ -105,11 +105,11 @@ async def reset_account(request: ApiRequest) -> dict[str, Any]:
     # Its connections go too: whoever has the link becomes this person here, but not at other services.
     check_recent(request.principal, request.ports)
     account = await _find_managed_account(request)
-    bare = replace(account, disabled=False)
-    kept, owner = await _keep(request, bare, "account.reset"), account.principal(request.ports.now())
-    await _forget_connections(request, owner)
-    for one in await passkeys_of(request.ports, owner):
+    owner = account.principal(request.ports.now())
+    for one in await passkeys_of(request.ports, owner):  # First, so that none starts a session after those that end.
         await remove_passkey(request.ports, owner, one.id, request.principal)
+    kept = await _keep(request, replace(account, disabled=False), "account.reset")
+    await _forget_connections(request, owner)
     return await _with_link(request, kept)
 
 

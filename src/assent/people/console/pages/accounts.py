@@ -130,6 +130,6 @@ async def enrolled_account(page: PageRequest, enrolment: Enrolment, token: str) 
 
 async def finish_enrolment(page: PageRequest, account: Account, action: str, method: str) -> Response:
     person = account.principal(page.ports.now())
-    if await keep_account(page.ports, account, action, person) is None:
+    if (kept := await keep_account(page.ports, account, action, person)) is None:
         raise PageError(409, "The account was changed meanwhile.", "Ask your administrator for a new link.")
-    return await start_session(page, person, method, account.name, "/console/account")
+    return await start_session(page, person, method, kept, "/console/account")

@@ -6,8 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from assent.core.principal import Principal
-from assent.people.accounts import find_account, own_account
+from assent.people.accounts import Account, find_account, own_account
 from assent.people.console.page import (
     EVERYONE,
     PUBLIC,
@@ -51,18 +50,18 @@ async def sign_in_by_passkey(page: PageRequest) -> Response:
         challenge = await _answered_challenge(page, said, "sign-in")
         passkey = await find_passkey(page.ports, said)
         await keep_count(page.ports, passkey, checked_assertion(said, ceremony(page), passkey, challenge))
-        principal = await _account_principal(page, passkey)
+        account = await _account_of(page, passkey)
     except PageError:
         page.context.count_failure("console.passkey", page.request.scope)
         raise
-    return await start_session(page, principal, "passkey", passkey.person, page.field("next"))
+    return await start_session(page, account.principal(page.ports.now()), "passkey", account, page.field("next"))
 
 
-async def _account_principal(page: PageRequest, passkey: Passkey) -> Principal:
+async def _account_of(page: PageRequest, passkey: Passkey) -> Account:
     account = await find_account(page.ports, passkey.person) if passkey.account else None
     if account is None or account.disabled or account.tenant != passkey.tenant:
         raise unknown_passkey()
-    return account.principal(page.ports.now())
+    return account
 
 
 async def _answered_challenge(page: PageRequest, said: dict[str, Any], purpose: str) -> bytes:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from assent.core.api_keys import KeyRecord
 from assent.core.audit import Entry, principal_values
 from assent.core.principal import Principal
-from assent.people.accounts import own_account
+from assent.people.accounts import Account, find_account, own_account
 from assent.people.api.keys import MOST_LOOKED_AT, revoke_key
 from assent.people.console.page import (
     EVERYONE,
@@ -67,14 +67,17 @@ async def sign_in_by_link(page: PageRequest) -> Response:
     return await start_session(page, principal, "link", principal.id.rpartition(":")[2], page.field("next"))
 
 
-async def start_session(page: PageRequest, principal: Principal, method: str, name: str, next: str) -> Response:
-    """Sign a person in, write it down, and send them where they wanted to go."""
+async def start_session(page: PageRequest, person: Principal, method: str, who: str | Account, next: str) -> Response:
+    """Sign a person in, write it down, and send them where they wanted to go. A changed account stays out."""
     ports = page.ports
-    values = {**principal_values(principal), "address": (page.request.scope.get("client") or ("unknown", 0))[0]}
+    values = {**principal_values(person), "address": (page.request.scope.get("client") or ("unknown", 0))[0]}
     ports.store.append(Entry("authentication", ports.now(), {"event": "console.signed_in", "channel": method}, values))
     if page.session is not None:
         await page.context.sessions.end(page.session)
-    token, _ = await page.context.sessions.start(principal, method, name, page.session)
+    name = who.name if isinstance(who, Account) else who
+    token, _ = await page.context.sessions.start(person, method, name, page.session)
+    if isinstance(who, Account) and getattr(await find_account(ports, who.name), "version", 0) != who.version:
+        raise PageError(403, "The account was changed meanwhile.", "Sign in again.")
     response = page.redirect(next_page(next))
     set_session_cookie(response, token, page.site.public_url)
     return response
