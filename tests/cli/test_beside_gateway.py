@@ -77,7 +77,7 @@ async def test_the_console_of_the_gateway_that_still_runs_is_found(tmp_path: Pat
             (tmp_path / "client.json").write_text(json.dumps({"mcpServers": {"gate": {"url": first}}}))
             init = await assent(config, "init", "--client", str(tmp_path / "client.json"), also=True)
             assert f"gate is not changed: {first} is a gateway of yours.\nNo change is needed" in init
-        assert "no gateway runs on this store" in await doctor(config)
+        assert "a gateway on this store answers" not in await doctor(config)
 
 
 async def test_a_gateway_on_another_store_is_not_taken_for_ours(tmp_path: Path) -> None:

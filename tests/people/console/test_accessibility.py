@@ -34,6 +34,8 @@ DESK, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 CHECK = """async () => (await axe.run()).violations
     .filter((one) => ["serious", "critical"].includes(one.impact))
     .map((one) => one.id + ": " + one.nodes.map((node) => node.html.slice(0, 160)).join(" | "))"""
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+"""Waits until the page is drawn in the colors that were just chosen."""
 OVERFLOW = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 ANN = Principal("ann", "human", roles=EVERY_ROLE)
 
@@ -57,6 +59,7 @@ class Visitor:
         """Check the page that is open, light and dark and on a phone."""
         for scheme in ("light", "dark"):
             await self.tab.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            await self.tab.evaluate(DRAWN)
             await self.tab.evaluate(AXE.read_text("utf-8"))
             self.faults += [f"{name} ({scheme}): {fault}" for fault in await self.tab.evaluate(CHECK)]
             await self._picture(f"{name}-{scheme}")
