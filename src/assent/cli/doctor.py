@@ -225,7 +225,7 @@ def _pins(settings: Settings) -> Iterator[Check]:
         yield Check("ok", f"definitions are pinned in {settings.lock_file}")
         return
     try:
-        servers = asyncio.run(_seen(settings))
+        servers = asyncio.run(_load_seen_servers(settings))
     except (AssentError, OSError):
         return  # The check of the store says why.
     tools = [(server, name, one) for server in servers for name, one in server.tools.items()]
@@ -247,7 +247,7 @@ def _pins(settings: Settings) -> Iterator[Check]:
         )
 
 
-async def _seen(settings: Settings) -> list[SeenServer]:
+async def _load_seen_servers(settings: Settings) -> list[SeenServer]:
     from assent.gateway.first_sight import id_of, seen_servers
     from assent.stores.inspect import schema_of
     from assent.stores.open import open_store

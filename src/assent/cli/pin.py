@@ -117,10 +117,10 @@ def pin(
     if names_nothing(ctx, target):  # of an upstream that left the configuration all is gone
         listed |= {name: [] for name in pins if name and name not in asked}
     changes = {name: compare(pins.get(name, {}), found, attacks_in) for name, found in listed.items()}
-    wanted = _wanted(only, listed, pins) if only else None
+    wanted = _select_tools(only, listed, pins) if only else None
     if write:
         check_listed_once(listed, wanted)
-    meant = {name: [one for one in found if _meant(wanted, name, one.tool)] for name, found in changes.items()}
+    meant = {name: [one for one in found if _is_selected(wanted, name, one.tool)] for name, found in changes.items()}
     _print(meant, listed)
     if by != "effect":
         changed = {name for name, found in changes.items() if any(one.kind == "changed" for one in found)}
@@ -135,7 +135,7 @@ def pin(
             click.echo("Nothing was written.", err=True)
             ctx.exit(1)
         write_pins(place, accepted, "--lock")
-    left = sum(not _meant(wanted, name, one.tool) for name, found in changes.items() for one in found)
+    left = sum(not _is_selected(wanted, name, one.tool) for name, found in changes.items() for one in found)
     others = f"; {left} changes of other tools are not" if left else ""
     count = sum(map(len, now.values())) if wanted is None else len(wanted)
     click.echo(f"{place}: {counted(count, 'definition')} accepted{others}", err=True)
@@ -178,12 +178,12 @@ def _tell_withheld(source: Source, place: Path, changes: dict[str, list[PinChang
     until = "or not as it says there, until you accept it"
     click.echo(f"From now on the gateway withholds every tool that is not in {place}, {until}.", err=True)
     there = ((name, one) for name, found in changes.items() for one in found if one.kind != "gone")
-    left = [f"{name}:{one.tool}" for name, one in there if not _meant(wanted, name, one.tool)]
+    left = [f"{name}:{one.tool}" for name, one in there if not _is_selected(wanted, name, one.tool)]
     if left:
         click.echo(f"Withheld now: {visible(', '.join(left))}", err=True)
 
 
-def _wanted(only: tuple[str, ...], listed: Listed, pins: Pins) -> set[tuple[str, str]]:
+def _select_tools(only: tuple[str, ...], listed: Listed, pins: Pins) -> set[tuple[str, str]]:
     """The tools that were named, by their own name where only one upstream has it, else as `upstream:name`."""
     known = {
         (upstream, name)
@@ -207,7 +207,7 @@ def _wanted(only: tuple[str, ...], listed: Listed, pins: Pins) -> set[tuple[str,
     return wanted
 
 
-def _meant(wanted: Wanted, upstream: str, tool: str) -> bool:
+def _is_selected(wanted: Wanted, upstream: str, tool: str) -> bool:
     return wanted is None or (upstream, tool) in wanted
 
 

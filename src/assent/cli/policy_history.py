@@ -162,15 +162,15 @@ def _groups(found: Replay) -> list[str]:
         rule = f"{first.rule}: " if first.rule else ""
         lines += ["", f"{len(places):>6}  {tool}: {before} → {after}"]
         lines += [f"        {visible(rule + first.detail)}"] if rule or first.detail else []
-        lines.append(f"        first: {_called(first)}")
+        lines.append(f"        first: {_call_text(first)}")
         if last is not first:
-            lines.append(f"        last:  {_called(last)}")
+            lines.append(f"        last:  {_call_text(last)}")
     if len(ordered) > MOST_GROUPS:
         lines += ["", f"… and {len(ordered) - MOST_GROUPS} more groups; --json lists every decision"]
     return lines
 
 
-def _called(one: ChangedDecision) -> str:
+def _call_text(one: ChangedDecision) -> str:
     """A call on one line: its entry, its time, its caller and its arguments."""
     values = one.call.values
     arguments = json.dumps(values["arguments"], ensure_ascii=False)

@@ -55,12 +55,12 @@ _NO_PRICE = (
     "Assent: {tool} needs a price first (`estimate` in its contract), and no other tool can be asked for it here."
     " Nothing has run. Do not repeat it. Tell the user: an operator can remove `estimate` from the contract."
 )
-_UNASKABLE = {
+_NEEDS_TOOL = {
     "rehearse.failed": _NO_DRY_RUN,
     "rehearse.dry_run_required": _DRY_RUN_FIRST,
     "rehearse.estimate_failed": _NO_PRICE,
 }
-"""What only the tool could answer before a call: it is refused here, for another reason than elsewhere."""
+"""Refusals of calls that need an answer of the tool first, which a hook cannot get: they have reasons of their own."""
 
 
 class HookVerdict(NamedTuple):
@@ -201,7 +201,7 @@ class HookDoor:
             try:
                 await keep(claim_from_record(call, found, ports), result, ports, trace)
             except Refusal as refusal:
-                return _said(refusal)
+                return _refusal_text(refusal)
             return ""
         approval = self.asked.pop(_base_key(event), None)
         if approval is not None or not call.tool.is_read:
@@ -323,7 +323,7 @@ class HookDoor:
 
 
 async def _stages(request: Request, ports: Ports, trace: CallTrace) -> Answer:
-    """The stages of a call that the client runs. A dry run never ends well: a preview of a locked tool, which is made
+    """The stages of a call that the client runs. A dry run is always refused: a preview of a locked tool, which is made
     from its contract alone, would reach no one.
     """
     answer = await run_stages(request, ports, trace)
@@ -357,13 +357,13 @@ def _denied(outcome: Outcome, judged: JudgedCall) -> HookVerdict:
     if isinstance(outcome, Pause):
         return HookVerdict("ask", f"{outcome.approval.text}{because}")
     assert isinstance(outcome, Refusal)
-    if (said := _UNASKABLE.get(outcome.code)) is not None:
+    if (said := _NEEDS_TOOL.get(outcome.code)) is not None:
         said = _DRY_RUN_FIRST if said is _NO_DRY_RUN and judged.tool.needs_rehearsal else said
         return HookVerdict("deny", said.format(tool=judged.tool.name))
-    return HookVerdict("deny", _said(outcome) + because)
+    return HookVerdict("deny", _refusal_text(outcome) + because)
 
 
-def _said(refusal: Refusal) -> str:
+def _refusal_text(refusal: Refusal) -> str:
     problem = refusal.problem()
     where = f" Approval: {problem['approval']}." if "approval" in problem else ""
     return f"Assent: {text_of_problem(problem)}{where}"

@@ -289,7 +289,7 @@ class BoundedProtocol(HttpToolsProtocol):
             return
         self.flow.resume_reading()
         if self.pipeline:
-            Context().run(self._start_asgi_task, *self.pipeline.pop())  # Nothing of the request before it is its own.
+            Context().run(self._start_asgi_task, *self.pipeline.pop())  # Without that request's context variables.
             return
         self._idle_since = self.loop.time()
         if self._idle_timer is None:
